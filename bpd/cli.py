@@ -1,0 +1,178 @@
+"""The command line: one command per kind of job. Heavy modules are imported only by the command that needs them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from bpd.config import Config, Section, TranslationConfig, load_config, validate_section
+from bpd.errors import BpdError
+
+app = typer.Typer(
+    name="bpd",
+    help="Blockwise Parallel Decoding, replicated: prepare, train, distil, decode, score and report.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+prepare_app = typer.Typer(help="Prepare data.", no_args_is_help=True)
+distill_app = typer.Typer(help="Translate the training sources with the teacher.", no_args_is_help=True)
+app.add_typer(prepare_app, name="prepare")
+app.add_typer(distill_app, name="distill")
+
+SectionType = TypeVar("SectionType", bound=Section)
+
+SettingsOption = Annotated[
+    str | None, typer.Option(help="The part of the configuration that this command uses, as JSON; rules pass it.")
+]
+ConfigOption = Annotated[Path | None, typer.Option(help="A whole config file, such as config/mini.yaml.")]
+DataOption = Annotated[Path, typer.Option(help="The folder that `bpd prepare text` wrote.")]
+BatchRowsOption = Annotated[int, typer.Option(min=1, help="Sentences decoded at once; changes speed, not results.")]
+
+
+def settings_of(kind: type[SectionType], settings: str | None, config: Path | None, select) -> SectionType:
+    """Return a command's settings: from JSON as rules pass it, or selected from a whole config file."""
+    if (settings is None) == (config is None):
+        raise BpdError("give exactly one of --settings and --config")
+    if config is not None:
+        return select(load_config(config).translation)
+    try:
+        values = json.loads(settings)
+    except ValueError as error:
+        raise BpdError(f"--settings is not JSON: {error}") from None
+    return validate_section(kind, values, "--settings")
+
+
+@prepare_app.command("text")
+def prepare_text_command(
+    output: Annotated[Path, typer.Option(help="The folder to write.")],
+    settings: SettingsOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Fetch, clean and encode sentence pairs, and train their vocabulary."""
+    from bpd import grid
+    from bpd.config import PrepareSettings
+    from bpd.data.prepare import prepare_text
+
+    prepare_text(settings_of(PrepareSettings, settings, config, grid.prepare_settings), output)
+
+
+@app.command("train")
+def train_command(
+    output: Annotated[Path, typer.Option(help="The model folder to write.")],
+    data: DataOption,
+    work: Annotated[Path, typer.Option(help="Where checkpoints of the running training live.")],
+    base: Annotated[Path | None, typer.Option(help="The base model's folder; for proposal heads.")] = None,
+    distilled: Annotated[Path | None, typer.Option(help="The distilled pairs' folder; where the model asks.")] = None,
+    model: Annotated[str | None, typer.Option(help="With --config: base, teacher, or such as both_k4.")] = None,
+    settings: SettingsOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Train a base model, a teacher, or proposal heads; the same call again resumes an interrupted training."""
+    from bpd import grid
+    from bpd.commands.train import train
+    from bpd.config import TrainSettings
+
+    def select(translation: TranslationConfig) -> TrainSettings:
+        if model is None:
+            raise BpdError("--config needs --model: base, teacher, or a proposal-head model such as both_k4")
+        return grid.train_settings(translation, model)
+
+    train(settings_of(TrainSettings, settings, config, select), data, output, work, base, distilled)
+
+
+@distill_app.command("shard")
+def distill_shard_command(
+    teacher: Annotated[Path, typer.Option(help="The teacher's model folder.")],
+    data: DataOption,
+    shard: Annotated[int, typer.Option(help="Which shard, counted from 0.")],
+    output: Annotated[Path, typer.Option(help="The file of records to write.")],
+    batch_rows: BatchRowsOption = 64,
+    settings: SettingsOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Translate one shard of the training sources by beam search."""
+    from bpd import grid
+    from bpd.commands.distill import distill_shard
+    from bpd.config import DistillSettings
+
+    chosen = settings_of(DistillSettings, settings, config, grid.distill_settings)
+    distill_shard(chosen, teacher, data, shard, output, batch_rows)
+
+
+@distill_app.command("merge")
+def distill_merge_command(
+    shards: Annotated[list[Path], typer.Argument(help="All shards' files, in order.")],
+    teacher: Annotated[Path, typer.Option(help="The teacher's model folder.")],
+    data: DataOption,
+    output: Annotated[Path, typer.Option(help="The folder of encoded pairs to write.")],
+    settings: SettingsOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Check all shards and join them to the distilled training set."""
+    from bpd import grid
+    from bpd.commands.distill import merge_shards
+    from bpd.config import DistillSettings
+
+    merge_shards(settings_of(DistillSettings, settings, config, grid.distill_settings), teacher, data, shards, output)
+
+
+@app.command("decode")
+def decode_command(
+    model: Annotated[Path, typer.Option(help="The model folder.")],
+    data: DataOption,
+    output: Annotated[Path, typer.Option(help="Where <set>/<criterion>.jsonl are written.")],
+    batch_rows: BatchRowsOption = 64,
+    settings: SettingsOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Decode the dev and test sets with one model, by each of its criteria."""
+    from bpd import grid
+    from bpd.commands.decode import decode
+    from bpd.config import DecodeSettings
+
+    chosen = settings_of(DecodeSettings, settings, config, lambda part: grid.decode_settings(part, model.name))
+    decode(chosen, model, data, output, batch_rows)
+
+
+@app.command("inspect")
+def inspect_command(
+    model: Annotated[Path, typer.Argument(help="The model folder.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Print a hash per tensor, the settings and the provenance of a model."""
+    from bpd.commands.inspect import format_inspection, inspect
+
+    inspection = inspect(model)
+    print(json.dumps(inspection, indent=2, ensure_ascii=False) if as_json else format_inspection(inspection))
+
+
+@app.command("validate")
+def validate_command(config: Annotated[list[Path], typer.Argument(help="Config files.")]) -> None:
+    """Check config files: every unknown key, wrong type and impossible combination is named."""
+    from bpd import grid
+
+    for path in config:
+        loaded: Config = load_config(path)
+        models = grid.head_models(loaded.translation)
+        print(f"{path}: valid; scale {loaded.scale}, {len(models)} proposal-head models for translation")
+
+
+def main() -> None:
+    """Run the command line; a `BpdError` is printed without a traceback and ends with status 1."""
+    try:
+        app()
+    except BpdError as error:
+        print(f"bpd: {error}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("bpd: interrupted; the same command resumes or starts again", file=sys.stderr)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""Decoding a whole set: batches of similar lengths, results in the order of the inputs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tqdm import tqdm
+
+from bpd.decoding.results import Decoded
+
+DecodeBatch = Callable[[list[list[int]], list[int]], list[Decoded]]
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A result, and its share of its batch's wall-clock time in seconds; none for an empty input."""
+
+    decoded: Decoded | None
+    seconds: float
+
+
+def decode_set(
+    decode: DecodeBatch,
+    inputs: Sequence[Sequence[int]],
+    *,
+    end_id: int,
+    max_extra_tokens: int,
+    batch_rows: int = 64,
+    title: str | None = None,
+) -> list[Timed]:
+    """Decode `inputs`, ids without their end symbol, with `decode`, which takes rows and their length limits.
+
+    A row may be as long as its input (without end symbol) and `max_extra_tokens` more, end symbol included. An
+    empty input is not decoded: a blank line stays blank. `title`, if given, names the progress bar.
+    """
+    results = [Timed(None, 0.0)] * len(inputs)
+    order = sorted((index for index, row in enumerate(inputs) if row), key=lambda index: (-len(inputs[index]), index))
+    with tqdm(total=len(order), desc=title, unit="input", disable=title is None, mininterval=2.0) as bar:
+        for first in range(0, len(order), batch_rows):
+            batch = order[first : first + batch_rows]
+            rows = [[*inputs[index], end_id] for index in batch]
+            limits = [len(inputs[index]) + max_extra_tokens for index in batch]
+            start = time.perf_counter()
+            decoded = decode(rows, limits)
+            share = (time.perf_counter() - start) / len(batch)
+            for index, result in zip(batch, decoded, strict=True):
+                results[index] = Timed(result, share)
+            bar.update(len(batch))
+    return results

@@ -1,0 +1,123 @@
+"""The grid of models that a config asks for, and what each command needs to know of each model."""
+
+from __future__ import annotations
+
+import re
+
+from bpd.config import (
+    DISTILLED_SETTINGS,
+    FROZEN_SETTINGS,
+    DecodeSettings,
+    DistillSettings,
+    HeadSpec,
+    PrepareSettings,
+    Setting,
+    TrainSettings,
+    TranslationConfig,
+)
+from bpd.errors import BpdError
+
+MODEL_NAME = re.compile(r"^(regular|distillation|fine_tuning|both)_k([1-9]\d*)$")
+
+
+def head_model_name(setting: Setting, block_size: int) -> str:
+    """Return the folder name of a proposal-head model, such as `both_k4`."""
+    return f"{setting}_k{block_size}"
+
+
+def parse_head_model_name(model: str) -> tuple[Setting, int]:
+    """Return setting and block size of a proposal-head model's name; raise `BpdError` for any other name."""
+    match = MODEL_NAME.match(model)
+    if not match:
+        raise BpdError(f"'{model}' names no proposal-head model: expected for instance regular_k2 or both_k10")
+    return match.group(1), int(match.group(2))  # type: ignore[return-value]
+
+
+def head_models(config: TranslationConfig) -> list[str]:
+    """Return the names of all proposal-head models, in Table 1's order.
+
+    With k = 1 nothing is proposed, and the paper trains it over a frozen base only: 22 models at the paper scale.
+    """
+    return [
+        head_model_name(setting, block_size)
+        for block_size in config.heads.block_sizes
+        for setting in config.heads.settings
+        if block_size > 1 or setting in FROZEN_SETTINGS
+    ]
+
+
+def needs_distillation(config: TranslationConfig) -> bool:
+    """Return whether any model of the grid is trained on distilled data."""
+    return any(setting in DISTILLED_SETTINGS for setting in config.heads.settings)
+
+
+def train_settings(config: TranslationConfig, model: str) -> TrainSettings:
+    """Return what `bpd train` needs for `base`, `teacher` or a proposal-head model of the grid."""
+    common = {
+        "task": "translation",
+        "model": model,
+        "transformer": config.transformer,
+        "max_extra_tokens": config.decoding.max_extra_tokens,
+    }
+    if model in ("base", "teacher"):
+        seed = config.base.seed if model == "base" else config.distillation.teacher_seed
+        return TrainSettings(**common, seed=seed, corpus="gold", training=config.base.training)
+    setting, block_size = parse_head_model_name(model)
+    if model not in head_models(config):
+        raise BpdError(f"model '{model}' is not in this config's grid: {', '.join(head_models(config))}")
+    frozen = setting in FROZEN_SETTINGS
+    kind = config.heads.frozen if frozen else config.heads.fine_tuned
+    spec = HeadSpec(
+        block_size=block_size,
+        first_head=config.heads.first_head,
+        frozen=frozen,
+        base_dropout=kind.base_dropout,
+        head_loss=kind.head_loss,
+    )
+    corpus = "distilled" if setting in DISTILLED_SETTINGS else "gold"
+    return TrainSettings(**common, seed=config.heads.seed, corpus=corpus, training=kind.training, heads=spec)
+
+
+def prepare_settings(config: TranslationConfig) -> PrepareSettings:
+    """Return what `bpd prepare text` needs."""
+    return PrepareSettings(data=config.data)
+
+
+def distill_settings(config: TranslationConfig) -> DistillSettings:
+    """Return what `bpd distill` needs."""
+    return DistillSettings(
+        beam_size=config.distillation.beam_size,
+        length_penalty=config.distillation.length_penalty,
+        shards=config.distillation.shards,
+        max_extra_tokens=config.decoding.max_extra_tokens,
+    )
+
+
+def criteria(config: TranslationConfig, model: str, role: str) -> tuple[str, ...]:
+    """Return the decoding criteria of `model` on the set with `role` dev or test.
+
+    Every model is decoded exactly (for `base` that is greedy decoding). The base is also decoded by beam search,
+    and on the dev set the "Both" models by each approximate criterion that their block size allows.
+    """
+    if model in ("base", "teacher"):
+        return ("exact", f"beam{config.decoding.baseline_beam_size}")
+    setting, block_size = parse_head_model_name(model)
+    if role == "test" or setting != "both":
+        return ("exact",)
+    allowed = [
+        name
+        for name in config.decoding.approximate_criteria
+        if not name.startswith("minimum") or int(name.removeprefix("minimum")) <= block_size
+    ]
+    return ("exact", *allowed)
+
+
+def decode_settings(config: TranslationConfig, model: str) -> DecodeSettings:
+    """Return what `bpd decode` needs for one model."""
+    return DecodeSettings(
+        dev_criteria=criteria(config, model, "dev"),
+        test_criteria=criteria(config, model, "test"),
+        length_penalty=config.decoding.baseline_length_penalty,
+        max_extra_tokens=config.decoding.max_extra_tokens,
+        precision=config.decoding.precision,
+    )

@@ -1,0 +1,1 @@
+"""Models: the encoder–decoder Transformer, its proposal heads, and the decoders that they offer."""

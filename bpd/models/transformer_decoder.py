@@ -1,0 +1,155 @@
+"""Decoders over a Transformer: they advance over a block of tokens, score it, and rewind to a length per row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from bpd.models.cache import KeyValueCache
+from bpd.models.proposal_heads import ProposalHeads
+from bpd.models.transformer import Transformer
+
+
+class HeadScores:
+    """What the heads say about the block just advanced over, computed only as far as it is asked for.
+
+    Verification needs p₁ at every position, prediction needs p₁ … p_k at one: k² logits are never formed.
+    """
+
+    def __init__(self, transformer: Transformer, heads: ProposalHeads | None, states: Tensor) -> None:
+        self._transformer = transformer
+        self._heads = heads
+        self._states = states
+        self._transformed = None if heads is None else heads.transform(states)
+
+    def scoring(self) -> Tensor:
+        """Return p₁'s logits [batch, block, vocabulary] at each position of the block."""
+        states = self._states if self._heads is None else self._heads.head(1, self._states, self._transformed)
+        return self._transformer.logits(states)
+
+    def proposing(self, positions: Tensor) -> Tensor:
+        """Return the logits [batch, k, vocabulary] of p₁ … p_k at one position of the block for each row."""
+        if self._heads is None:
+            return self._transformer.logits(_at(self._states, positions)).unsqueeze(1)
+        states, transformed = _at(self._states, positions), _at(self._transformed, positions)
+        return self._transformer.logits(self._heads.all_heads(states, transformed))
+
+
+def _at(states: Tensor, positions: Tensor) -> Tensor:
+    if states.shape[1] == 1:
+        return states[:, 0]
+    return states[torch.arange(len(states), device=states.device), positions]
+
+
+class CachedDecoder:
+    """Incremental decoding: each token's keys and values are computed once."""
+
+    def __init__(
+        self, transformer: Transformer, heads: ProposalHeads | None, memory: Tensor, memory_mask: Tensor | None
+    ) -> None:
+        self._transformer = transformer
+        self._heads = heads
+        config = transformer.config
+        width = config.d_model // config.attention_heads
+        self._cache = KeyValueCache(config.decoder_layers, len(memory), config.attention_heads, width, memory)
+        self._memory_mask = memory_mask
+        self._sentences = list(range(len(memory)))
+        self._memory_keys_values = [
+            tuple(part.contiguous() for part in cross.split(cross.key_value(memory), 2))
+            for cross in (layer.cross_attention for layer in transformer.decoder_layers)
+        ]
+
+    @property
+    def lengths(self) -> list[int]:
+        """The number of decoder-input tokens that each row holds."""
+        return self._cache.lengths
+
+    def advance(self, tokens: Tensor) -> HeadScores:
+        """Append `tokens` [batch, block] after each row's length and return what the heads say about them."""
+        transformer, cache = self._transformer, self._cache
+        block = tokens.shape[1]
+        positions, mask = cache.reserve(block)
+        signal = transformer.positions(max(self.lengths) + block)
+        states = functional.embedding(tokens, transformer.embedding.weight) * math.sqrt(transformer.config.d_model)
+        states = states + functional.embedding(positions, signal)
+        for index, layer in enumerate(transformer.decoder_layers):
+            attention, cross = layer.attention, layer.cross_attention
+            query, key, value = attention.split(attention.query_key_value(layer.attention_norm(states)), 3)
+            keys, values = cache.write(index, key, value)
+            states = states + attention.attend(query, keys, values, mask)
+            (query,) = cross.split(cross.query(layer.cross_attention_norm(states)), 1)
+            states = states + cross.attend(query, *self._memory_keys_values[index], self._memory_mask)
+            states = states + layer.feed_forward(layer.feed_forward_norm(states))
+        cache.extend(block)
+        return HeadScores(transformer, self._heads, transformer.decoder_norm(states))
+
+    def rewind(self, lengths: Sequence[int] | Tensor) -> None:
+        """Keep the first `lengths` [batch] decoder-input tokens of each row."""
+        self._cache.rewind(_on_host(lengths))
+
+    def select(self, rows: Sequence[int] | Tensor) -> None:
+        """Keep, reorder or duplicate rows; the source side moves only where its sentences change."""
+        rows = _on_host(rows)
+        self._cache.select(rows)
+        sentences = [self._sentences[row] for row in rows]
+        if sentences == self._sentences:
+            return
+        self._sentences = sentences
+        index = torch.tensor(rows, device=self._memory_keys_values[0][0].device)
+        self._memory_keys_values = [
+            tuple(part.index_select(0, index) for part in pair) for pair in self._memory_keys_values
+        ]
+        if self._memory_mask is not None:
+            self._memory_mask = self._memory_mask.index_select(0, index)
+
+
+class RecomputingDecoder:
+    """The original protocol: the whole prefix runs through the decoder at every step."""
+
+    def __init__(
+        self, transformer: Transformer, heads: ProposalHeads | None, memory: Tensor, memory_mask: Tensor | None
+    ) -> None:
+        self._transformer = transformer
+        self._heads = heads
+        self._memory = memory
+        self._memory_mask = memory_mask
+        self._rows: list[list[int]] = [[] for _ in range(len(memory))]
+
+    @property
+    def lengths(self) -> list[int]:
+        """The number of decoder-input tokens that each row holds."""
+        return [len(row) for row in self._rows]
+
+    def advance(self, tokens: Tensor) -> HeadScores:
+        """Append `tokens` [batch, block] after each row's length and return what the heads say about them."""
+        block = tokens.shape[1]
+        self._rows = [row + new for row, new in zip(self._rows, tokens.tolist(), strict=True)]
+        lengths = self.lengths
+        longest = max(lengths)
+        prefix = torch.tensor([row + [0] * (longest - len(row)) for row in self._rows], device=self._memory.device)
+        states = self._transformer.decode(prefix, self._memory, self._memory_mask)
+        ends = torch.tensor(lengths, device=states.device)
+        columns = ends[:, None] + torch.arange(-block, 0, device=states.device)
+        rows = torch.arange(len(lengths), device=states.device)[:, None]
+        return HeadScores(self._transformer, self._heads, states[rows, columns])
+
+    def rewind(self, lengths: Sequence[int] | Tensor) -> None:
+        """Keep the first `lengths` [batch] decoder-input tokens of each row."""
+        self._rows = [row[:length] for row, length in zip(self._rows, _on_host(lengths), strict=True)]
+
+    def select(self, rows: Sequence[int] | Tensor) -> None:
+        """Keep, reorder or duplicate rows."""
+        rows = _on_host(rows)
+        index = torch.tensor(rows, device=self._memory.device)
+        self._memory = self._memory.index_select(0, index)
+        if self._memory_mask is not None:
+            self._memory_mask = self._memory_mask.index_select(0, index)
+        self._rows = [list(self._rows[row]) for row in rows]
+
+
+def _on_host(values: Sequence[int] | Tensor) -> list[int]:
+    return values.tolist() if isinstance(values, Tensor) else list(values)

@@ -1,0 +1,66 @@
+"""The translation model of the paper: a Transformer, with or without proposal heads, that offers decoders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+
+from bpd.config import HeadSpec, TransformerConfig
+from bpd.models.proposal_heads import ProposalHeads
+from bpd.models.transformer import Transformer, padding_mask, source_tensor
+from bpd.models.transformer_decoder import CachedDecoder, RecomputingDecoder
+
+PAD_ID, BEGIN_ID, END_ID = 0, 1, 2
+
+
+class TranslationModel(nn.Module):
+    """The combined scoring and proposal model of section 4; without heads it is the base model, p₁ alone."""
+
+    pad_id, begin_id, end_id = PAD_ID, BEGIN_ID, END_ID
+
+    def __init__(self, config: TransformerConfig, vocabulary_size: int, heads: HeadSpec | None = None) -> None:
+        super().__init__()
+        self.transformer = Transformer(config, vocabulary_size)
+        self.vocabulary_size = vocabulary_size
+        self.heads: ProposalHeads | None = None
+        if heads is not None:
+            self.heads = ProposalHeads(
+                config.d_model,
+                config.d_ff,
+                heads.block_size,
+                relu_dropout=config.relu_dropout,
+                residual_dropout=config.residual_dropout,
+                identity_first_head=heads.first_head == "identity",
+            )
+
+    @property
+    def block_size(self) -> int:
+        """k: how many tokens the model can propose at once."""
+        return 1 if self.heads is None else self.heads.block_size
+
+    @property
+    def output_weight(self) -> Tensor:
+        """The vocabulary projection [vocabulary, d_model] that all heads share."""
+        return self.transformer.embedding.weight
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        """Return the decoder's output [batch, target, d_model] before heads and projection.
+
+        `source` [batch, source] ends in the end symbol and is padded; `target` [batch, target] is the decoder's
+        input, which starts with the begin symbol.
+        """
+        mask = padding_mask(source, self.pad_id)
+        memory = self.transformer.encode(source, mask)
+        return self.transformer.decode(target, memory, mask)
+
+    def start(self, inputs: Sequence[Sequence[int]], *, cached: bool = True) -> CachedDecoder | RecomputingDecoder:
+        """Encode `inputs`, ragged rows of source ids with their end symbol, and return a decoder for them.
+
+        With `cached` false, the decoder runs the whole prefix again at each step, as the original code did.
+        """
+        source = source_tensor([list(row) for row in inputs], self.pad_id, self.output_weight.device)
+        mask = padding_mask(source, self.pad_id)
+        memory = self.transformer.encode(source, mask)
+        kind = CachedDecoder if cached else RecomputingDecoder
+        return kind(self.transformer, self.heads, memory, mask)

@@ -1,0 +1,100 @@
+"""A trained model to use on one's own sentences, from Python or the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bpd.data.vocabulary import Vocabulary
+from bpd.decoding.acceptance import Acceptance
+from bpd.decoding.batched import DecodeBatch, decode_set
+from bpd.decoding.beam import beam
+from bpd.decoding.blockwise import blockwise
+from bpd.decoding.greedy import greedy
+from bpd.decoding.results import Decoded
+from bpd.device import prepare_device
+from bpd.errors import BpdError
+from bpd.models.model_folder import VOCABULARY, load_model
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A translated sentence: its text, the accepted blocks as subword pieces, and the decoding behind it.
+
+    `decoded` is none, and the text blank, for a blank sentence.
+    """
+
+    text: str
+    blocks: list[list[str]]
+    decoded: Decoded | None
+
+
+class TrainedModel:
+    """The model in a folder that `bpd train` wrote, with its vocabulary."""
+
+    def __init__(self, folder: str | Path, device: str | None = None) -> None:
+        folder = Path(folder)
+        self.stored = load_model(folder, prepare_device(device))
+        self.model = self.stored.model
+        self.vocabulary = Vocabulary.load(folder / VOCABULARY)
+        expected = self.stored.provenance.get("vocabulary_sha256")
+        if self.vocabulary.sha256 != expected:
+            raise BpdError(f"{folder / VOCABULARY}: not the vocabulary of this model, which is {expected}")
+
+    @property
+    def block_size(self) -> int:
+        """k: how many tokens the model can propose at once; 1 without proposal heads."""
+        return self.model.block_size
+
+    def greedy(self, sentences: Sequence[str], *, cached: bool = True, batch_rows: int = 64) -> list[Translation]:
+        """Translate by greedy decoding of p₁, one token a step."""
+        return self._translate(sentences, lambda rows, limits: greedy(self.model, rows, limits, cached=cached), batch_rows)
+
+    def beam(
+        self, sentences: Sequence[str], *, beam_size: int = 4, length_penalty: float = 0.6, batch_rows: int = 16
+    ) -> list[Translation]:
+        """Translate by beam search over p₁."""
+
+        def decode(rows: list[list[int]], limits: list[int]) -> list[Decoded]:
+            return beam(self.model, rows, limits, beam_size=beam_size, length_penalty=length_penalty)
+
+        return self._translate(sentences, decode, batch_rows)
+
+    def blockwise(
+        self,
+        sentences: Sequence[str],
+        *,
+        criterion: str = "exact",
+        block_size: int | None = None,
+        cached: bool = True,
+        batch_rows: int = 64,
+    ) -> list[Translation]:
+        """Translate by blockwise parallel decoding (section 3).
+
+        `criterion` is `exact`, or an approximate one: `top2`, `minimum2`, … `block_size` may be below the model's k.
+        """
+        acceptance = Acceptance.parse(criterion)
+
+        def decode(rows: list[list[int]], limits: list[int]) -> list[Decoded]:
+            return blockwise(self.model, rows, limits, acceptance=acceptance, block_size=block_size, cached=cached)
+
+        return self._translate(sentences, decode, batch_rows)
+
+    def _translate(self, sentences: Sequence[str], decode: DecodeBatch, batch_rows: int) -> list[Translation]:
+        inputs = [ids if line.strip() else [] for ids, line in zip(self.vocabulary.encode_lines(list(sentences)), sentences)]
+        extra = self.stored.settings.max_extra_tokens
+        results = decode_set(
+            decode, inputs, end_id=self.model.end_id, max_extra_tokens=extra, batch_rows=batch_rows
+        )
+        return [self._translation(timed.decoded) for timed in results]
+
+    def _translation(self, decoded: Decoded | None) -> Translation:
+        if decoded is None:
+            return Translation("", [], None)
+        pieces = self.vocabulary.pieces(decoded.token_ids)
+        blocks, first = [], 0
+        for size in decoded.block_sizes:
+            blocks.append(pieces[first : first + size])
+            first += size
+        return Translation(self.vocabulary.decode(decoded.token_ids), blocks, decoded)

@@ -1,0 +1,1 @@
+"""Training: loss, schedule, journal, checkpoints and the loop over them."""

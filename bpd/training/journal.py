@@ -1,0 +1,76 @@
+"""The journal of a training: `training.jsonl`, TensorBoard events and the progress bar."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tqdm import tqdm
+
+from bpd.atomic import write_text
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
+
+class Journal:
+    """Records of a run in `folder`; a resumed run continues them from `step` as if it had never stopped."""
+
+    def __init__(self, folder: Path, name: str, step: int, steps: int) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self.path = folder / "training.jsonl"
+        self._forget_after(step)
+        self._stream = open(self.path, "a", encoding="utf-8")
+        self._board: SummaryWriter = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1 if step else None)
+        self._bar = tqdm(total=steps, initial=step, desc=name, unit="step", mininterval=5.0, dynamic_ncols=True)
+
+    def _forget_after(self, step: int) -> None:
+        """Drop what was recorded after the checkpoint of `step`: those steps will be taken again."""
+        if not self.path.exists():
+            return
+        kept = []
+        for line in self.path.read_text(encoding="utf-8").splitlines(keepends=True):
+            try:
+                if line.endswith("\n") and json.loads(line)["step"] <= step:
+                    kept.append(line)
+            except (ValueError, KeyError):
+                continue
+        write_text(self.path, "".join(kept))
+
+    def advance(self) -> None:
+        """Move the progress bar by one step."""
+        self._bar.update(1)
+
+    def step(self, step: int, values: dict[str, Any]) -> None:
+        """Record a training step: `loss`, `head_losses` by head, `learning_rate`, `tokens_per_second` and so on."""
+        self._record({"event": "step", "step": step, **values})
+        self._bar.set_postfix_str(f"loss {values['loss']:.3f}, {values['tokens_per_second']:.0f} tokens/s")
+        for head, loss in values["head_losses"].items():
+            self._board.add_scalar(f"loss/head_{head}", loss, step)
+        for name in ("loss", "learning_rate", "tokens_per_second", "gradient_norm"):
+            self._board.add_scalar(f"training/{name}", values[name], step)
+
+    def evaluation(self, step: int, values: dict[str, float], sample: str) -> None:
+        """Record dev scores, and a sample translation as Markdown."""
+        self._record({"event": "evaluation", "step": step, **values})
+        for name, value in values.items():
+            self._board.add_scalar(f"dev/{name}", value, step)
+        self._board.add_text("dev/sample", sample, step)
+        scores = ", ".join(f"{name} {value:.2f}" for name, value in values.items())
+        tqdm.write(f"step {step}: {scores}", file=self._bar.fp)
+
+    def flush(self) -> None:
+        """Bring all records to disk."""
+        self._stream.flush()
+        self._board.flush()
+
+    def close(self) -> None:
+        """End the journal."""
+        self._bar.close()
+        self._stream.close()
+        self._board.close()
+
+    def _record(self, values: dict[str, Any]) -> None:
+        self._stream.write(json.dumps(values) + "\n")
