@@ -139,6 +139,50 @@ def decode_command(
     decode(chosen, model, data, output, batch_rows)
 
 
+@app.command("trace")
+def trace_command(
+    model: Annotated[Path, typer.Option(help="The model folder.")],
+    data: DataOption,
+    output: Annotated[Path, typer.Option(help="The JSON file to write.")],
+    settings: SettingsOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Decode one sentence and record each step: what was proposed, and what was accepted."""
+    from bpd.commands.trace import trace
+    from bpd.config import TraceSettings
+
+    trace(settings_of(TraceSettings, settings, config, lambda part: part.trace), model, data, output)
+
+
+@app.command("translate")
+def translate_command(
+    model: Annotated[Path, typer.Argument(help="The model folder.")],
+    sentences: Annotated[list[str] | None, typer.Argument(help="Sentences; without any, lines of --input.")] = None,
+    input_file: Annotated[Path | None, typer.Option("--input", help="A text file; - or none: standard input.")] = None,
+    criterion: Annotated[str, typer.Option(help="exact, top2, top3, minimum2 …, or greedy.")] = "exact",
+    block_size: Annotated[int | None, typer.Option(min=1, help="Propose fewer tokens than the model can.")] = None,
+    show_blocks: Annotated[bool, typer.Option("--blocks", help="Show the accepted blocks of each sentence.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
+    batch_rows: BatchRowsOption = 64,
+) -> None:
+    """Translate sentences with a trained model."""
+    from bpd.commands.translate import translate
+    from bpd.data.lines import iterate_lines
+
+    if sentences and input_file:
+        raise BpdError("give sentences or --input, not both")
+    lines = sentences or iterate_lines(Path("/dev/stdin") if input_file in (None, Path("-")) else input_file)
+    translate(
+        model,
+        lines,
+        criterion=criterion,
+        block_size=block_size,
+        show_blocks=show_blocks,
+        as_json=as_json,
+        batch_rows=batch_rows,
+    )
+
+
 @app.command("inspect")
 def inspect_command(
     model: Annotated[Path, typer.Argument(help="The model folder.")],

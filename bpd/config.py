@@ -196,8 +196,8 @@ class DecodingConfig(Section):
     precision: Literal["fp32", "bf16"]
 
 
-class TraceConfig(Section):
-    """The sentence whose decoding is shown step by step (paper section 7.4)."""
+class TraceSettings(Section):
+    """The sentence whose decoding is shown step by step (paper section 7.4): of the dev set, or one's own."""
 
     dev_index: Annotated[int, Field(ge=0)] | None = None
     sentence: str | None = None
@@ -218,7 +218,7 @@ class TranslationConfig(Section):
     distillation: DistillationConfig
     heads: HeadsConfig
     decoding: DecodingConfig
-    trace: TraceConfig
+    trace: TraceSettings
 
     @model_validator(mode="after")
     def _combinations_are_possible(self) -> Self:

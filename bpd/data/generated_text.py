@@ -1,0 +1,2 @@
+"""stub"""
+def generate_corpus(config): raise NotImplementedError
