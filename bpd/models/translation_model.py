@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor, nn
 
 from bpd.config import HeadSpec, TransformerConfig
@@ -40,6 +41,11 @@ class TranslationModel(nn.Module):
         return 1 if self.heads is None else self.heads.block_size
 
     @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.output_weight.device
+
+    @property
     def output_weight(self) -> Tensor:
         """The vocabulary projection [vocabulary, d_model] that all heads share."""
         return self.transformer.embedding.weight
@@ -59,7 +65,7 @@ class TranslationModel(nn.Module):
 
         With `cached` false, the decoder runs the whole prefix again at each step, as the original code did.
         """
-        source = source_tensor([list(row) for row in inputs], self.pad_id, self.output_weight.device)
+        source = source_tensor([list(row) for row in inputs], self.pad_id, self.device)
         mask = padding_mask(source, self.pad_id)
         memory = self.transformer.encode(source, mask)
         kind = CachedDecoder if cached else RecomputingDecoder
