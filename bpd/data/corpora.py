@@ -10,8 +10,8 @@ from bpd.config import TranslationDataConfig
 from bpd.data.archives import extract_members
 from bpd.data.fetch import fetch, require_known
 from bpd.data.generated_text import generate_corpus
+from bpd.data.newstest import fetch_newstest
 from bpd.data.parallel_text import Pair, ParallelFiles, ParallelText
-from bpd.data.test_sets import fetch_test_set
 from bpd.errors import BpdError
 
 SOURCE_LANGUAGE, TARGET_LANGUAGE = "en", "de"
@@ -66,7 +66,7 @@ def _multi30k(data: TranslationDataConfig, downloads: Path, scratch: Path) -> Co
 
 
 def _wmt14(data: TranslationDataConfig, downloads: Path, scratch: Path) -> Corpus:
-    dev, test = (fetch_test_set(name, data.files, downloads) for name in ("newstest2013", "newstest2014"))
+    dev, test = (fetch_newstest(name, data.files, downloads) for name in ("newstest2013", "newstest2014"))
     archives = {name: fetch(name, data.files, downloads) for name in WMT14_ARCHIVES}
     parts = []
     for name, archive in archives.items():

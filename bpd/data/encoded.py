@@ -49,12 +49,11 @@ class EncodedPairs:
 
         Raises `BpdError` if there are more sources than targets or the reverse, or an id is not in 0…65535.
         """
-        with atomic_folder(folder, last=MANIFEST) as temporary:
-            with EncodedPairsWriter(temporary, manifest) as writer:
-                for source, target in zip_longest(sources, targets):
-                    if source is None or target is None:
-                        raise BpdError(f"{folder}: unequal numbers of encoded sources and targets")
-                    writer.add([source], [target])
+        with atomic_folder(folder, last=MANIFEST) as temporary, EncodedPairsWriter(temporary, manifest) as writer:
+            for source, target in zip_longest(sources, targets):
+                if source is None or target is None:
+                    raise BpdError(f"{folder}: unequal numbers of encoded sources and targets")
+                writer.add([source], [target])
 
     @classmethod
     def open(cls, folder: Path) -> EncodedPairs:
@@ -70,7 +69,9 @@ class EncodedPairs:
             if counts != [stored["pairs"]] * 2 or not isinstance(stored["manifest"], dict):
                 raise ValueError(f"{counts[0]} sources and {counts[1]} targets")
         except OSError as error:
-            raise BpdError(f"{folder}: no finished folder of encoded pairs ({error.strerror}: {error.filename})") from None
+            raise BpdError(
+                f"{folder}: no finished folder of encoded pairs ({error.strerror}: {error.filename})"
+            ) from None
         except (ValueError, KeyError, TypeError) as error:
             raise BpdError(f"{folder}: damaged folder of encoded pairs ({error}); make it again") from None
         return cls(folder, arrays, stored)

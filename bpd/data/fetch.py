@@ -52,12 +52,8 @@ def _test_set(name: str, size: int, sha256: str) -> KnownFile:
 
 
 KNOWN_FILES: dict[str, KnownFile] = {
-    "train.en.gz": _multi30k(
-        "train.en.gz", 568929, "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f"
-    ),
-    "train.de.gz": _multi30k(
-        "train.de.gz", 637044, "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6"
-    ),
+    "train.en.gz": _multi30k("train.en.gz", 568929, "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f"),
+    "train.de.gz": _multi30k("train.de.gz", 637044, "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6"),
     "val.en.gz": _multi30k("val.en.gz", 21650, "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28"),
     "val.de.gz": _multi30k("val.de.gz", 24681, "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a"),
     "test_2016_flickr.en.gz": _multi30k(
@@ -166,11 +162,14 @@ def mismatch(path: Path, known: KnownFile) -> str | None:
         return None
     with open(path, "rb") as stream:
         start = stream.read(512).lstrip().lower()
-    kind = "a web page was received instead of the file" if start.startswith((b"<!doctype", b"<html")) else (
-        "truncated" if known.bytes is not None and size < known.bytes else "not the expected content"
-    )
+    kind = "not the expected content"
+    if start.startswith((b"<!doctype", b"<html")):
+        kind = "a web page instead of the file"
+    elif known.bytes is not None and size < known.bytes:
+        kind = "truncated"
     return (
-        f"{kind}.\n  expected SHA-256 {known.sha256}" + ("" if known.bytes is None else f", {known.bytes} bytes")
+        f"{kind}.\n  expected SHA-256 {known.sha256}"
+        + ("" if known.bytes is None else f", {known.bytes} bytes")
         + f"\n  found    SHA-256 {sha256}, {size} bytes"
     )
 
@@ -188,11 +187,14 @@ def download(url: str, name: str, known: KnownFile, final: Path) -> None:
     """Download `url` to `final`, all or nothing; raise `BpdError` unless its content is the known one."""
     with atomic_path(final) as temporary:
         try:
-            with _opened(url) as (total, chunks), open(temporary, "wb") as stream:
-                with tqdm(total=total, unit="B", unit_scale=True, desc=name) as progress:
-                    for chunk in chunks:
-                        stream.write(chunk)
-                        progress.update(len(chunk))
+            with (
+                _opened(url) as (total, chunks),
+                open(temporary, "wb") as stream,
+                tqdm(total=total, unit="B", unit_scale=True, desc=name) as progress,
+            ):
+                for chunk in chunks:
+                    stream.write(chunk)
+                    progress.update(len(chunk))
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             found = "found    nothing"
             if temporary.is_file():

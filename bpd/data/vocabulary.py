@@ -45,6 +45,8 @@ def train_vocabulary(lines: Iterable[str], config: VocabularyConfig, path: Path)
             character_coverage=0.9995 if config.byte_fallback else 1.0,
             normalization_rule_name="identity",
             remove_extra_whitespaces=False,
+            # SentencePiece overlooks such marks when it counts the characters of the text.
+            required_chars="".join(sorted(set("".join(SPECIAL_PIECES)))),
             max_sentence_length=LONGEST_TRAINING_LINE_BYTES,
             pad_id=PAD_ID,
             bos_id=BEGIN_ID,
@@ -129,6 +131,8 @@ class Vocabulary:
 def _training_problem(message: str, config: VocabularyConfig) -> BpdError:
     key = "translation.data.vocabulary.size"
     high = re.search(r"too high \(\d+\)\. Please set it to a value <= (\d+)", message)
+    if "sentences_.empty()" in message:
+        return BpdError("the text for the vocabulary is empty: there is no training pair to learn from")
     low = re.search(r"smaller than required_chars\. \d+ vs (\d+)", message)
     if high:
         return BpdError(f"{key} is {config.size}, but the text supports at most {high[1]} subwords: lower it")
