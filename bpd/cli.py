@@ -139,6 +139,22 @@ def decode_command(
     decode(chosen, model, data, output, batch_rows)
 
 
+@app.command("score")
+def score_command(
+    records: Annotated[list[Path], typer.Argument(help="Files of decode records.")],
+    data: DataOption,
+) -> None:
+    """Score decode records: BLEU and mean accepted block size, stored beside each file."""
+    from tqdm import tqdm
+
+    from bpd.evaluation.score import score_records
+
+    for path in tqdm(records, desc="score", unit="file"):
+        score = score_records(path, data)
+        name = f"{score['model']} {score['set']} {score['criterion']}"
+        tqdm.write(f"{name}: BLEU {score['bleu']:.2f}, block {score['mean_accepted_block_size']:.2f}")
+
+
 @app.command("trace")
 def trace_command(
     model: Annotated[Path, typer.Option(help="The model folder.")],

@@ -121,3 +121,22 @@ def decode_settings(config: TranslationConfig, model: str) -> DecodeSettings:
         max_extra_tokens=config.decoding.max_extra_tokens,
         precision=config.decoding.precision,
     )
+
+
+def set_names(config: TranslationConfig) -> dict[str, str]:
+    """Return the names of the dev and test sets by role."""
+    names = {
+        "generated": ("dev", "test"),
+        "multi30k": ("val", "test_2016_flickr"),
+        "wmt14": ("newstest2013", "newstest2014"),
+    }
+    return dict(zip(("dev", "test"), names[config.data.source], strict=True))
+
+
+def trace_model(config: TranslationConfig) -> str:
+    """Return the model whose decoding is traced: the largest block size, of the last setting that has it."""
+    return max(head_models(config), key=lambda model: parse_head_model_name(model)[1] * 10 + _rank(config, model))
+
+
+def _rank(config: TranslationConfig, model: str) -> int:
+    return config.heads.settings.index(parse_head_model_name(model)[0])

@@ -114,7 +114,7 @@ class EncodedPairsWriter:
             raise BpdError(f"{self.folder}: {len(sources)} encoded sources but {len(targets)} targets")
         for side, sentences in zip(SIDES, (sources, targets)):
             ids = np.concatenate([np.asarray(sentence, dtype=np.int64) for sentence in sentences] or [[]])
-            if ids.size and not (0 <= ids.min() and ids.max() <= _LARGEST_ID):
+            if ids.size and not (ids.min() >= 0 and ids.max() <= _LARGEST_ID):
                 raise BpdError(f"{self.folder}: a subword id is not in 0…{_LARGEST_ID}: {ids.min()} to {ids.max()}")
             self._streams[side].write(ids.astype("<u2").tobytes())
             offsets = self._offsets[side]

@@ -14,7 +14,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from tqdm import tqdm
 
 from bpd.atomic import write_json
@@ -147,7 +146,7 @@ def _write_set(folder: Path, name: str, text: ParallelText, vocabulary: Vocabula
 
 
 def _count_unknown(sentences: list[list[int]]) -> int:
-    return sum(int(np.count_nonzero(np.asarray(ids) == Vocabulary.unknown_id)) for ids in sentences)
+    return sum(ids.count(Vocabulary.unknown_id) for ids in sentences)
 
 
 def _describe(vocabulary: Vocabulary, data: TranslationDataConfig) -> dict[str, Any]:

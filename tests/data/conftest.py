@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import threading
 from collections.abc import Iterator
@@ -31,6 +32,9 @@ class UnreliableServer:
                     owner.released.wait(20)
                     return
                 self.send_response(200)
+                asked = self.headers.get("Accept-Encoding", "")
+                if fault == "packs if asked" and "gzip" in asked:
+                    content, fault = gzip.compress(content), "gzip header"
                 if fault == "gzip header":
                     self.send_header("Content-Encoding", "gzip")
                 self.send_header("Content-Length", str(len(content)))

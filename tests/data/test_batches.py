@@ -118,7 +118,7 @@ def test_no_pairs_and_too_long_pairs_are_refused(tmp_path):
     with pytest.raises(BpdError, match="no sentence pairs"):
         TokenBatches(write_pairs(tmp_path / "none", []), 100, seed=1)
     long = write_pairs(tmp_path / "long", [(3, 3), (2, 100)])
-    with pytest.raises(BpdError, match="pair 1 has 101 tokens .* batch of 100"):
+    with pytest.raises(BpdError, match=r"pair 1 has 101 tokens .* batch of 100"):
         TokenBatches(long, 100, seed=1)
     assert len(TokenBatches(long, 101, seed=1).next().indices) >= 1
 

@@ -56,3 +56,18 @@ def test_a_file_in_the_way_is_named(tmp_path):
     ):
         pass
     assert (tmp_path / "name").read_text() == "precious"
+
+
+def test_a_half_moved_folder_does_not_look_finished(tmp_path, monkeypatch):
+    old = tmp_path / "old"
+    old.mkdir()
+    (old / "report").write_text("former")
+
+    def no_more(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("bpd.data.folder.os.replace", no_more)
+    with pytest.raises(OSError, match="disk full"), atomic_folder(old, last="report") as folder:
+        (folder / "part").write_text("new")
+        (folder / "report").write_text("new")
+    assert names(old) == []

@@ -1,0 +1,1 @@
+"""Evaluation: decode records, accepted blocks, BLEU and the scores made of them."""

@@ -1,0 +1,90 @@
+"""Decode records (DESIGN section 9): one JSON line per input, from which every published figure is recomputed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from bpd.atomic import write_text
+from bpd.errors import BpdError
+
+STOPS = ("end", "length", "empty")
+
+
+@dataclass(frozen=True)
+class DecodeRecord:
+    """What decoding one input gave.
+
+    `token_ids` include the end symbol where `stop` is `end`; `block_sizes` are the tokens accepted at each of the
+    `iterations`; `calls` are model calls; `seconds` is the input's share of its batch's wall-clock time. A blank
+    input has the stop `empty` and nothing else.
+    """
+
+    index: int
+    token_ids: list[int]
+    block_sizes: list[int]
+    iterations: int
+    calls: int
+    stop: str
+    seconds: float
+    text: str
+
+
+_TYPES = {
+    "index": int,
+    "token_ids": list,
+    "block_sizes": list,
+    "iterations": int,
+    "calls": int,
+    "stop": str,
+    "seconds": (int, float),
+    "text": str,
+}
+
+
+def write_records(path: Path, records: Iterable[DecodeRecord]) -> None:
+    """Write `records` as JSON lines, all or nothing."""
+    write_text(path, "".join(json.dumps(asdict(record), ensure_ascii=False) + "\n" for record in records))
+
+
+def read_records(path: Path) -> list[DecodeRecord]:
+    """Return the records in `path`; raise `BpdError` naming the first line that is not as it should be."""
+    try:
+        lines = Path(path).read_bytes().decode("utf-8").split("\n")
+    except OSError as error:
+        raise BpdError(f"{path}: cannot read the decode records: {error.strerror}; decode again") from None
+    except UnicodeDecodeError:
+        raise BpdError(f"{path}: not UTF-8, so not decode records; decode again") from None
+    if lines.pop() != "":
+        raise BpdError(f"{path}: the last line has no end: the file is truncated; decode again")
+    records = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            records.append(_record(json.loads(line), number - 1))
+        except (ValueError, TypeError) as error:
+            raise BpdError(f"{path}, line {number}: not a decode record ({error}); decode again") from None
+    return records
+
+
+def _record(values: Any, index: int) -> DecodeRecord:
+    names = [field.name for field in fields(DecodeRecord)]
+    if not isinstance(values, dict) or sorted(values) != sorted(names):
+        raise ValueError(f"expected an object with {', '.join(names)}")
+    for name, kind in _TYPES.items():
+        if not isinstance(values[name], kind) or isinstance(values[name], bool):
+            raise ValueError(f"{name} is {values[name]!r}")
+    record = DecodeRecord(**values)
+    if not all(type(value) is int for value in record.token_ids + record.block_sizes):
+        raise ValueError("token_ids and block_sizes must hold whole numbers")
+    if record.index != index:
+        raise ValueError(f"index is {record.index}, expected {index}")
+    if record.stop not in STOPS:
+        raise ValueError(f"stop is {record.stop!r}, expected one of {', '.join(STOPS)}")
+    if len(record.block_sizes) != record.iterations or any(size < 1 for size in record.block_sizes):
+        raise ValueError(f"{record.iterations} iterations do not match the block sizes {record.block_sizes}")
+    if sum(record.block_sizes) != len(record.token_ids):
+        raise ValueError(f"{len(record.token_ids)} tokens do not match the block sizes {record.block_sizes}")
+    return record

@@ -1,0 +1,76 @@
+"""Scores: BLEU and accepted blocks of one set of decode records, beside what they were made from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from bpd.atomic import write_json
+from bpd.data.lines import read_lines
+from bpd.errors import BpdError
+from bpd.evaluation.accepted_blocks import block_size_counts, mean_accepted_block_size
+from bpd.evaluation.bleu import all_bleu
+from bpd.evaluation.records import read_records
+from bpd.fingerprints import file_sha256
+
+
+def score_path(records: Path) -> Path:
+    """Return where the score of the records in `records` belongs: beside them."""
+    return records.with_suffix(".score.json")
+
+
+def score_records(records: Path, data: Path) -> dict[str, Any]:
+    """Score one file of decode records against the raw references of its set in `data`, and store the score.
+
+    The name of the set and all provenance come from the `.meta.json` that decoding left beside the records. Raises
+    `BpdError`, and stores nothing, where they are missing or the numbers of sentences differ.
+    """
+    records = Path(records)
+    meta = _read_meta(records.with_suffix(".meta.json"))
+    found = read_records(records)
+    reference = Path(data) / f"{meta['set']}.de"
+    references = read_lines(reference)
+    if len(found) != len(references):
+        raise BpdError(f"{records} holds {len(found)} outputs, but {reference} {len(references)} references")
+    bleu = all_bleu([record.text for record in found], references)
+    accepted = sum(len(record.token_ids) for record in found)
+    score = {
+        "model": meta["model"],
+        "set": meta["set"],
+        "role": meta["role"],
+        "criterion": meta["criterion"],
+        "block_size": meta["block_size"],
+        "bleu": bleu.bleu,
+        "signature": bleu.signature,
+        "brevity_penalty": bleu.brevity_penalty,
+        "bleu_intl": bleu.bleu_intl,
+        "signature_intl": bleu.signature_intl,
+        "bleu_compound_split": bleu.bleu_compound_split,
+        "signature_compound_split": "Moses-tokenised, compounds split at hyphens; not comparable with 13a",
+        "mean_accepted_block_size": mean_accepted_block_size(found),
+        "accepted_tokens": accepted,
+        "iterations": sum(record.iterations for record in found),
+        "calls": sum(record.calls for record in found),
+        "block_size_counts": block_size_counts(found),
+        "sentences": len(found),
+        "cut_at_length_limit": sum(record.stop == "length" for record in found),
+        "sentences_unlike_greedy": meta["sentences_unlike_greedy"],
+        "records_sha256": file_sha256(records),
+        "references_sha256": file_sha256(reference),
+        "decoding": meta,
+    }
+    write_json(score_path(records), score)
+    return score
+
+
+def _read_meta(path: Path) -> dict[str, Any]:
+    wanted = ("model", "set", "role", "criterion", "block_size", "sentences_unlike_greedy", "checkpoint_sha256")
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+        missing = [name for name in wanted if name not in meta]
+    except (OSError, ValueError, TypeError):
+        raise BpdError(f"{path}: missing or damaged, so nothing says what the records are of; decode again") from None
+    if missing:
+        raise BpdError(f"{path}: lacks {', '.join(missing)}; decode again")
+    return meta
