@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from bpd.config import Config, Section, TranslationConfig, load_config, validate_section
+from bpd.config import Config, Section, load_config, validate_section
 from bpd.errors import BpdError
 
 app = typer.Typer(
@@ -39,7 +39,7 @@ def settings_of(kind: type[SectionType], settings: str | None, config: Path | No
     if (settings is None) == (config is None):
         raise BpdError("give exactly one of --settings and --config")
     if config is not None:
-        return select(load_config(config).translation)
+        return select(load_config(config))
     try:
         values = json.loads(settings)
     except ValueError as error:
@@ -58,7 +58,9 @@ def prepare_text_command(
     from bpd.config import PrepareSettings
     from bpd.data.prepare import prepare_text
 
-    prepare_text(settings_of(PrepareSettings, settings, config, grid.prepare_settings), output)
+    prepare_text(
+        settings_of(PrepareSettings, settings, config, lambda whole: grid.prepare_settings(whole.translation)), output
+    )
 
 
 @app.command("train")
@@ -77,10 +79,10 @@ def train_command(
     from bpd.commands.train import train
     from bpd.config import TrainSettings
 
-    def select(translation: TranslationConfig) -> TrainSettings:
+    def select(whole: Config) -> TrainSettings:
         if model is None:
             raise BpdError("--config needs --model: base, teacher, or a proposal-head model such as both_k4")
-        return grid.train_settings(translation, model)
+        return grid.train_settings(whole.translation, model)
 
     train(settings_of(TrainSettings, settings, config, select), data, output, work, base, distilled)
 
@@ -100,7 +102,7 @@ def distill_shard_command(
     from bpd.commands.distill import distill_shard
     from bpd.config import DistillSettings
 
-    chosen = settings_of(DistillSettings, settings, config, grid.distill_settings)
+    chosen = settings_of(DistillSettings, settings, config, lambda whole: grid.distill_settings(whole.translation))
     distill_shard(chosen, teacher, data, shard, output, batch_rows)
 
 
@@ -118,7 +120,8 @@ def distill_merge_command(
     from bpd.commands.distill import merge_shards
     from bpd.config import DistillSettings
 
-    merge_shards(settings_of(DistillSettings, settings, config, grid.distill_settings), teacher, data, shards, output)
+    chosen = settings_of(DistillSettings, settings, config, lambda whole: grid.distill_settings(whole.translation))
+    merge_shards(chosen, teacher, data, shards, output)
 
 
 @app.command("decode")
@@ -135,7 +138,9 @@ def decode_command(
     from bpd.commands.decode import decode
     from bpd.config import DecodeSettings
 
-    chosen = settings_of(DecodeSettings, settings, config, lambda part: grid.decode_settings(part, model.name))
+    chosen = settings_of(
+        DecodeSettings, settings, config, lambda whole: grid.decode_settings(whole.translation, model.name)
+    )
     decode(chosen, model, data, output, batch_rows)
 
 
@@ -167,7 +172,50 @@ def trace_command(
     from bpd.commands.trace import trace
     from bpd.config import TraceSettings
 
-    trace(settings_of(TraceSettings, settings, config, lambda part: part.trace), model, data, output)
+    trace(settings_of(TraceSettings, settings, config, lambda whole: whole.translation.trace), model, data, output)
+
+
+@app.command("tables")
+def tables_command(
+    results: Annotated[Path, typer.Option(help="The scale's results, such as results/mini.")],
+    output: Annotated[Path, typer.Option(help="The folder of tables to write.")],
+    settings: SettingsOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Write every table, ours beside the published numbers, as CSV, Markdown and LaTeX."""
+    from bpd import grid
+    from bpd.commands.report import write_tables
+    from bpd.config import ReportSettings
+
+    for path in write_tables(settings_of(ReportSettings, settings, config, grid.report_settings), results, output):
+        print(path)
+
+
+@app.command("figures")
+def figures_command(
+    results: Annotated[Path, typer.Option(help="The scale's results, such as results/mini.")],
+    output: Annotated[Path, typer.Option(help="The folder of figures to write.")],
+    settings: SettingsOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Draw every figure as PDF and PNG; needs no display."""
+    from bpd import grid
+    from bpd.commands.report import write_figures
+    from bpd.config import ReportSettings
+
+    for path in write_figures(settings_of(ReportSettings, settings, config, grid.report_settings), results, output):
+        print(path)
+
+
+@app.command("show")
+def show_command(
+    results: Annotated[Path, typer.Argument(help="The scale's results, such as results/smoke.")],
+    figures: Annotated[Path, typer.Argument(help="The scale's figures, such as paper_figures/smoke.")],
+) -> None:
+    """Print the finished tables, and where tables and figures lie."""
+    from bpd.commands.report import show
+
+    print(show(results, figures))
 
 
 @app.command("translate")

@@ -291,6 +291,17 @@ class DecodeSettings(Section):
     precision: Literal["fp32", "bf16"]
 
 
+class ReportSettings(Section):
+    """All that `bpd tables` and `bpd figures` need to know: the grid, and which records exist by set role."""
+
+    scale: str
+    block_sizes: tuple[PositiveInt, ...]
+    settings: tuple[Setting, ...]
+    approximate_criteria: tuple[str, ...]
+    set_names: dict[str, str]
+    criteria: dict[str, dict[str, tuple[str, ...]]]
+
+
 SectionType = TypeVar("SectionType", bound=Section)
 
 

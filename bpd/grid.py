@@ -7,10 +7,12 @@ import re
 from bpd.config import (
     DISTILLED_SETTINGS,
     FROZEN_SETTINGS,
+    Config,
     DecodeSettings,
     DistillSettings,
     HeadSpec,
     PrepareSettings,
+    ReportSettings,
     Setting,
     TrainSettings,
     TranslationConfig,
@@ -140,3 +142,24 @@ def trace_model(config: TranslationConfig) -> str:
 
 def _rank(config: TranslationConfig, model: str) -> int:
     return config.heads.settings.index(parse_head_model_name(model)[0])
+
+
+def decoded_models(config: TranslationConfig) -> list[str]:
+    """Return the models whose decodings are scored: the base and every proposal-head model."""
+    return ["base", *head_models(config)]
+
+
+def report_settings(config: Config) -> ReportSettings:
+    """Return what `bpd tables` and `bpd figures` need."""
+    translation = config.translation
+    return ReportSettings(
+        scale=config.scale,
+        block_sizes=translation.heads.block_sizes,
+        settings=translation.heads.settings,
+        approximate_criteria=translation.decoding.approximate_criteria,
+        set_names=set_names(translation),
+        criteria={
+            model: {role: criteria(translation, model, role) for role in ("dev", "test")}
+            for model in decoded_models(translation)
+        },
+    )

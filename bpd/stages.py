@@ -21,6 +21,7 @@ ROOTS: dict[str, tuple[str, ...]] = {
     "decode": ("bpd.commands.decode",),
     "trace": ("bpd.commands.trace",),
     "score": ("bpd.evaluation.score",),
+    "report": ("bpd.commands.report",),
 }
 
 # What these do reaches a stage through its settings, or changes no result: how files are written, errors worded, and
@@ -29,6 +30,9 @@ NEUTRAL = frozenset(
     f"bpd.{name}"
     for name in ("allocator", "atomic", "config", "device", "errors", "fingerprints", "grid", "provenance", "stages")
 )
+
+# What a stage imports without its results depending on it: training decodes only to watch itself.
+WITHOUT = {"train": frozenset({"bpd.models.cache", "bpd.models.transformer_decoder"})}
 
 
 @cache
@@ -46,7 +50,7 @@ def stage_modules(stage: str) -> set[str]:
     waiting = list(ROOTS[stage])
     while waiting:
         module = waiting.pop()
-        if module not in found and module not in NEUTRAL:
+        if module not in found | NEUTRAL | WITHOUT.get(stage, frozenset()):
             found.add(module)
             waiting += imported_modules(_path(module))
     return found
@@ -69,7 +73,11 @@ def normalised_source(path: Path) -> str:
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+            if (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            ):
                 node.body = node.body[1:] or [ast.Pass()]
     return ast.dump(tree)
 

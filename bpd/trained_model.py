@@ -49,7 +49,9 @@ class TrainedModel:
 
     def greedy(self, sentences: Sequence[str], *, cached: bool = True, batch_rows: int = 64) -> list[Translation]:
         """Translate by greedy decoding of p₁, one token a step."""
-        return self._translate(sentences, lambda rows, limits: greedy(self.model, rows, limits, cached=cached), batch_rows)
+        return self._translate(
+            sentences, lambda rows, limits: greedy(self.model, rows, limits, cached=cached), batch_rows
+        )
 
     def beam(
         self, sentences: Sequence[str], *, beam_size: int = 4, length_penalty: float = 0.6, batch_rows: int = 16
@@ -82,11 +84,11 @@ class TrainedModel:
         return self._translate(sentences, decode, batch_rows)
 
     def _translate(self, sentences: Sequence[str], decode: DecodeBatch, batch_rows: int) -> list[Translation]:
-        inputs = [ids if line.strip() else [] for ids, line in zip(self.vocabulary.encode_lines(list(sentences)), sentences)]
+        inputs = [
+            ids if line.strip() else [] for ids, line in zip(self.vocabulary.encode_lines(list(sentences)), sentences)
+        ]
         extra = self.stored.settings.max_extra_tokens
-        results = decode_set(
-            decode, inputs, end_id=self.model.end_id, max_extra_tokens=extra, batch_rows=batch_rows
-        )
+        results = decode_set(decode, inputs, end_id=self.model.end_id, max_extra_tokens=extra, batch_rows=batch_rows)
         return [self._translation(timed.decoded) for timed in results]
 
     def _translation(self, decoded: Decoded | None) -> Translation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -47,6 +48,18 @@ def decode(settings: DecodeSettings, model: Path, data: Path, output: Path, batc
     text.require_vocabulary_of(stored)
     half = settings.precision == "bf16" and device.type == "cuda" and torch.cuda.is_bf16_supported()
     precision = "bf16" if half else "fp32"
+
+    def run(decode_batch: DecodeBatch, inputs: list[list[int]], title: str) -> list[Timed]:
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=half):
+            return decode_set(
+                decode_batch,
+                inputs,
+                end_id=stored.model.end_id,
+                max_extra_tokens=settings.max_extra_tokens,
+                batch_rows=batch_rows,
+                title=f"{stored.settings.model} {title}",
+            )
+
     for role, criteria in (("dev", settings.dev_criteria), ("test", settings.test_criteria)):
         name = text.sets[role]
         source, _ = text.lines(name)
@@ -54,24 +67,13 @@ def decode(settings: DecodeSettings, model: Path, data: Path, output: Path, batc
         # A line of white space has subwords but nothing to translate: it stays blank, like an empty one.
         inputs = [row if line.strip() else [] for row, line in zip(inputs, source, strict=True)]
 
-        def run(decode_batch: DecodeBatch, title: str, inputs: list[list[int]] = inputs) -> list[Timed]:
-            with torch.autocast(device.type, dtype=torch.bfloat16, enabled=half):
-                return decode_set(
-                    decode_batch,
-                    inputs,
-                    end_id=stored.model.end_id,
-                    max_extra_tokens=settings.max_extra_tokens,
-                    batch_rows=batch_rows,
-                    title=f"{stored.settings.model} {name} {title}",
-                )
-
         for criterion in criteria:
-            results = run(decoder_of(stored, criterion, settings.length_penalty), criterion)
+            results = run(decoder_of(stored, criterion, settings.length_penalty), inputs, f"{name} {criterion}")
             differing = None
             if criterion == "exact":
                 plain = results
                 if stored.model.block_size > 1:
-                    plain = run(lambda rows, limits: greedy(stored.model, rows, limits), "greedy, to compare")
+                    plain = run(partial(greedy, stored.model), inputs, f"{name} greedy, to compare")
                 differing = sum(_tokens(one) != _tokens(other) for one, other in zip(results, plain, strict=True))
             records = [_record(index, timed, text) for index, timed in enumerate(results)]
             path = Path(output) / name / f"{criterion}.jsonl"

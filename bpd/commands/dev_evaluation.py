@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from bpd.data.vocabulary import Vocabulary
 from bpd.decoding.batched import decode_set
 from bpd.decoding.blockwise import blockwise
 from bpd.decoding.greedy import greedy
 from bpd.decoding.results import Decoded
-from bpd.data.vocabulary import Vocabulary
 from bpd.evaluation.bleu import corpus_bleu
 from bpd.models.translation_model import TranslationModel
 from bpd.training.loop import Evaluation
@@ -39,9 +39,7 @@ class DevEvaluation:
         def decode(inputs: list[list[int]], limits: list[int]) -> list[Decoded]:
             return (greedy if model.block_size == 1 else blockwise)(model, inputs, limits)
 
-        results = decode_set(
-            decode, self._inputs, end_id=model.end_id, max_extra_tokens=self._max_extra_tokens
-        )
+        results = decode_set(decode, self._inputs, end_id=model.end_id, max_extra_tokens=self._max_extra_tokens)
         decoded = [timed.decoded for timed in results]
         texts = ["" if one is None else self._vocabulary.decode(one.token_ids) for one in decoded]
         scores = {"dev_bleu": corpus_bleu(texts, self._target)}

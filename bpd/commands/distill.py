@@ -36,9 +36,7 @@ def distill_shard(
     span = shard_range(len(pairs), shard, settings.shards)
 
     def decode(rows: list[list[int]], limits: list[int]):
-        return beam(
-            stored.model, rows, limits, beam_size=settings.beam_size, length_penalty=settings.length_penalty
-        )
+        return beam(stored.model, rows, limits, beam_size=settings.beam_size, length_penalty=settings.length_penalty)
 
     results = decode_set(
         decode,

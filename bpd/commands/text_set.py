@@ -41,7 +41,9 @@ class TextSet:
         pairs = EncodedPairs.open(folder)
         found = pairs.manifest.get("vocabulary_sha256")
         if found != self.vocabulary.sha256:
-            raise BpdError(f"{folder}: encoded with vocabulary {found}, but {self.folder} holds {self.vocabulary.sha256}")
+            raise BpdError(
+                f"{folder}: encoded with vocabulary {found}, but {self.folder} holds {self.vocabulary.sha256}"
+            )
         return pairs
 
     def require_vocabulary_of(self, stored: StoredModel) -> None:

@@ -36,9 +36,7 @@ def translate(
         if criterion == "greedy":
             translations = model.greedy(batch, batch_rows=batch_rows)
         else:
-            translations = model.blockwise(
-                batch, criterion=criterion, block_size=block_size, batch_rows=batch_rows
-            )
+            translations = model.blockwise(batch, criterion=criterion, block_size=block_size, batch_rows=batch_rows)
         seconds = time.perf_counter() - start
         for translation in translations:
             if as_json:

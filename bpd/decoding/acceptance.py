@@ -11,13 +11,13 @@ from torch import Tensor
 
 from bpd.errors import BpdError
 
-_NAME = re.compile(r"^(exact|top|distance|minimum)(\d*)$")
+_NAME = re.compile(r"(exact|top|distance|minimum)(0|[1-9][0-9]*)?")
 
 
 def best_token(logits: Tensor) -> Tensor:
     """Return the argmax [*] of `logits` [*, vocabulary]; of equally good tokens, the one with the lowest id.
 
-    This is what `torch.argmax` does on every device in use, and what the ranks below assume; tests hold it to that.
+    PyTorch documents this choice for `argmax`, on every device, as it does not for `topk`; tests hold it to that.
     """
     return logits.argmax(dim=-1)
 
@@ -29,16 +29,26 @@ class Acceptance:
     `exact`: the proposal is p₁'s argmax (section 3). `top`: it lies among p₁'s `parameter` best (section 5.1).
     `distance`: it differs from p₁'s argmax by `parameter` at most, tokens being intensities (section 5.2).
     The first ℓ proposals of a block pass without verification (section 5.3); the first one always does.
+    Raises `BpdError` for a parameter or a minimum that the rule cannot have.
     """
 
     rule: Literal["exact", "top", "distance"] = "exact"
     parameter: int = 0
     minimum_block_size: int = 1
 
+    def __post_init__(self) -> None:
+        least = {"exact": 0, "top": 1, "distance": 0}.get(self.rule)
+        if least is None:
+            raise BpdError(f"unknown acceptance rule '{self.rule}': expected exact, top or distance")
+        if self.parameter < least:
+            raise BpdError(f"the parameter of the acceptance rule '{self.rule}' is {self.parameter}, below {least}")
+        if self.minimum_block_size < 1:
+            raise BpdError(f"minimum block size {self.minimum_block_size} is below 1: the first proposal always passes")
+
     @classmethod
     def parse(cls, name: str) -> Acceptance:
         """Return the criterion called `exact`, `top2`, `distance2`, `minimum3` …; raise `BpdError` for other names."""
-        match = _NAME.match(name)
+        match = _NAME.fullmatch(name)
         kind, number = match.groups() if match else ("", "")
         if kind == "exact" and not number:
             return cls()

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from bpd.decoding.greedy import greedy
-from bpd.decoding.protocol import DecodableModel
+from bpd.decoding.protocol import DecodableModel, require_limits
 from bpd.decoding.results import Decoded
+from bpd.errors import BpdError
 
 _NONE = float("-inf")
 
@@ -30,10 +31,10 @@ def beam(
 ) -> list[Decoded]:
     """Return the best hypothesis of each of `inputs`, of at most `max_lengths` tokens (end symbol included).
 
-    A beam of one is greedy decoding. Where no hypothesis ends within the limit, the best one cut there is returned.
+    A beam of one is greedy decoding, as it was in the original code: it compares nothing, and gives no score. Where no
+    hypothesis ends within the limit, the best one cut there is returned; one that ends is always preferred to it.
+    Raises `BpdError` for a beam below 1, a negative penalty, and a length limit that is missing or below 1.
     """
-    if beam_size == 1:
-        return greedy(model, inputs, max_lengths, cached=cached)
     found = _search(model, inputs, max_lengths, beam_size, length_penalty, wanted=1, cached=cached)
     return [hypotheses[0] for hypotheses in found]
 
@@ -47,7 +48,11 @@ def beam_n_best(
     length_penalty: float,
     cached: bool = True,
 ) -> list[list[Decoded]]:
-    """Return up to `beam_size` ended hypotheses of each of `inputs`, the best by normalised score first."""
+    """Return up to `beam_size` ended hypotheses of each of `inputs`, the best by normalised score first.
+
+    The search goes on until none of them can be surpassed. All else is as for `beam`: in particular, where none ends
+    within the limit, the best one cut there is the only one.
+    """
     return _search(model, inputs, max_lengths, beam_size, length_penalty, wanted=beam_size, cached=cached)
 
 
@@ -75,6 +80,20 @@ def _pick(values: Tensor, columns: Tensor) -> Tensor:
     return values[torch.arange(len(values), device=values.device)[:, None], columns]
 
 
+def _best(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Return the `count` best of each row of `scores` [rows, columns], best first, and their columns.
+
+    Equally good ones keep the order of their columns. `topk` promises no order, so rows with ties are sorted instead,
+    of a trained model next to none; which of the impossible ones (−∞) are taken is of no consequence.
+    """
+    best, columns = scores.topk(min(count + 1, scores.shape[1]), dim=1)
+    tied = ((best[:, 1:] == best[:, :-1]) & (best[:, 1:] > _NONE)).any(dim=1)
+    if bool(tied.any()):
+        ordered = scores[tied].sort(dim=1, descending=True, stable=True)
+        best[tied], columns[tied] = (part[:, : best.shape[1]] for part in ordered)
+    return best[:, :count], columns[:, :count]
+
+
 @torch.inference_mode()
 def _search(
     model: DecodableModel,
@@ -92,6 +111,13 @@ def _search(
     hypotheses, of which the best are kept; the best of the others live on. A live hypothesis of log-probability s
     can reach s / divisor(limit) at the most, since log-probabilities only fall and divisors only grow.
     """
+    require_limits(inputs, max_lengths)
+    if beam_size < 1 or length_penalty < 0:
+        raise BpdError(f"beam size {beam_size} with length penalty {length_penalty}: expected 1 or more, and 0 or more")
+    if not inputs:
+        return []
+    if beam_size == 1:
+        return [[decoded] for decoded in greedy(model, inputs, max_lengths, cached=cached)]
     device = model.device
     results: list[list[Decoded]] = [[] for _ in inputs]
     decoder = model.start(inputs, cached=cached)
@@ -111,7 +137,7 @@ def _search(
         over = (state.ended_scores[:, wanted - 1] >= bound) | (state.limits == length)
         if bool(over.any()):
             for place in over.nonzero().squeeze(1).tolist():
-                results[int(state.sentences[place])] = _best(state, place, length, wanted, length_penalty)
+                results[int(state.sentences[place])] = _found(state, place, length, wanted, length_penalty)
             going = (~over).nonzero().squeeze(1)
             parents = parents[going]
             state.keep(going)
@@ -128,7 +154,7 @@ def _extend(
     count, beams = state.live_scores.shape
     vocabulary = logits.shape[-1]
     scores = logits.log_softmax(dim=-1).view(count, beams, vocabulary) + state.live_scores[:, :, None]
-    scores, chosen = scores.flatten(1).topk(min(2 * beam_size, beams * vocabulary), dim=1)
+    scores, chosen = _best(scores.flatten(1), 2 * beam_size)
     origins, tokens = chosen // vocabulary, chosen % vocabulary
     extended = _pick(state.live_tokens, origins)
     extended[:, :, length - 1] = tokens
@@ -136,19 +162,19 @@ def _extend(
 
     normalised = (scores / length_penalty_divisor(length, length_penalty)).masked_fill(~ends, _NONE)
     all_scores = torch.cat([state.ended_scores, normalised], dim=1)
-    state.ended_scores, best = all_scores.topk(beam_size, dim=1)
+    state.ended_scores, best = _best(all_scores, beam_size)
     state.ended_tokens = _pick(torch.cat([state.ended_tokens, extended], dim=1), best)
     lengths = torch.cat([state.ended_lengths, torch.full_like(tokens, length)], dim=1)
     state.ended_lengths = _pick(lengths, best)
 
     live = scores.masked_fill(ends, _NONE)
-    state.live_scores, best = live.topk(min(beam_size, live.shape[1]), dim=1)
+    state.live_scores, best = _best(live, beam_size)
     state.live_tokens = _pick(extended, best)
     firsts = torch.arange(count, device=logits.device)[:, None] * beams
     return firsts + _pick(origins, best)
 
 
-def _best(state: _Hypotheses, place: int, length: int, wanted: int, length_penalty: float) -> list[Decoded]:
+def _found(state: _Hypotheses, place: int, length: int, wanted: int, length_penalty: float) -> list[Decoded]:
     """Return the ended hypotheses of a sentence, or the best live one, cut at the limit, if none has ended."""
     found = []
     for score, size, tokens in zip(

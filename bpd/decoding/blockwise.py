@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from bpd.decoding.acceptance import EXACT, Acceptance, best_token
-from bpd.decoding.protocol import DecodableModel, HeadScores
+from bpd.decoding.protocol import DecodableModel, HeadScores, require_limits
 from bpd.decoding.results import Decoded
 from bpd.errors import BpdError
 
@@ -47,25 +47,31 @@ def blockwise(
     prefixes, so that only the first prediction costs a call of its own. A block that surely ends its row with
     nothing to verify (the end symbol proposed first, say) takes no call either: n iterations take n + 1 calls or n.
 
+    A block ends at the end symbol and at the length limit, and nothing proposed beyond is read, accepted or counted.
+    Rows that have ended leave the batch at once, and no row's result depends on its neighbours.
+
     With the exact criterion the outputs are those of greedy decoding. `block_size`, by default the model's k, may be
-    smaller. `on_step` is told of each iteration of each row. Raises `BpdError` for a block size or a minimum block
-    size that is larger than it can be.
+    smaller. `cached` false runs the whole prefix through the model at every iteration. `on_step` is told of each
+    iteration of each row. Raises `BpdError` for a block size or a minimum block size that is larger than it can be,
+    and where a length limit is missing or leaves no room for a token.
     """
+    require_limits(inputs, max_lengths)
     k = model.block_size if block_size is None else block_size
     if not 1 <= k <= model.block_size:
         raise BpdError(f"block size {k} is not possible: the model has k = {model.block_size}")
     if acceptance.minimum_block_size > k:
         raise BpdError(f"minimum block size {acceptance.minimum_block_size} is larger than the block size {k}")
+    if not inputs:
+        return []
 
     outputs = [_Output(index, limit, model.end_id, on_step) for index, limit in enumerate(max_lengths)]
-    decoder = model.start(inputs, cached=cached)
-    scores = decoder.advance(torch.tensor([[model.begin_id]] * len(outputs), device=model.device))
-    lengths = [1] * len(outputs)
-    proposals = predict(scores, torch.zeros(len(outputs), dtype=torch.int64, device=model.device), k)
-    for output, proposed in zip(outputs, proposals.tolist(), strict=True):
-        output.proposed = proposed
-
     rows = outputs
+    decoder = model.start(inputs, cached=cached)
+    scores = decoder.advance(torch.full((len(rows), 1), model.begin_id, device=model.device))
+    proposals = predict(scores, torch.zeros(len(rows), dtype=torch.int64, device=model.device), k)
+    for output, proposed in zip(rows, proposals.tolist(), strict=True):
+        output.propose(proposed)
+
     while True:
         for output in rows:
             output.accept_what_needs_no_verification(acceptance.minimum_block_size)
@@ -73,20 +79,22 @@ def blockwise(
         if not live:
             return [output.decoded() for output in outputs]
         if len(live) < len(rows):
-            rows, lengths = [rows[place] for place in live], [lengths[place] for place in live]
+            rows = [rows[place] for place in live]
             decoder.select(live)
             proposals = proposals[live]
+        decoder.rewind([1 + len(output.token_ids) for output in rows])
 
-        scores = decoder.advance(proposals)
-        verified = verify(scores, proposals, acceptance)
-        proposals = predict(scores, verified - 1, k)
+        width = max(output.width for output in rows)
+        scores = decoder.advance(proposals[:, :width])
+        verified = verify(scores, proposals[:, : width + 1], acceptance)
+        # A row whose whole block is accepted, its unread last token too, has ended: its next proposals are not used.
+        proposals = predict(scores, (verified - 1).clamp_(max=width - 1), k)
         # The one transfer to the host of each iteration.
         told = torch.cat([verified.unsqueeze(1), proposals], dim=1).tolist()
-        for place, (output, (largest, *proposed)) in enumerate(zip(rows, told, strict=True)):
+        for output, (largest, *proposed) in zip(rows, told, strict=True):
             output.calls += 1
-            lengths[place] += output.accept(largest)
-            output.proposed = proposed
-        decoder.rewind(lengths)
+            output.accept(largest)
+            output.propose(proposed)
 
 
 def predict(scores: HeadScores, positions: Tensor, k: int) -> Tensor:
@@ -95,18 +103,22 @@ def predict(scores: HeadScores, positions: Tensor, k: int) -> Tensor:
 
 
 def verify(scores: HeadScores, proposals: Tensor, acceptance: Acceptance) -> Tensor:
-    """Return k̂ [batch]: how many of `proposals` [batch, k], from the first on, p₁ and the minimum let pass.
+    """Return k̂ [batch]: how many of `proposals` [batch, block], from the first on, p₁ and the minimum let pass.
 
-    `scores` are those of the call over the proposals: proposal i + 1 is judged by p₁ after proposal i.
+    `scores` are those of the call over the proposals, or over all but the last, which no other follows: proposal
+    i + 1 is judged by p₁ after proposal i.
     """
-    passes = acceptance.accepted(scores.scoring()[:, :-1], proposals[:, 1:])
+    judged = proposals[:, 1:]
+    if judged.shape[1] < acceptance.minimum_block_size:
+        return torch.full_like(proposals[:, 0], proposals.shape[1])
+    passes = acceptance.accepted(scores.scoring()[:, : judged.shape[1]], judged)
     passes[:, : acceptance.minimum_block_size - 1] = True
-    return 1 + passes.to(torch.int64).cumprod(dim=1).sum(dim=1)
+    return passes.cumprod(dim=1).sum(dim=1) + 1
 
 
 @dataclass
 class _Output:
-    """An output under way. It ends at the end symbol or its limit: what a block holds beyond is never accepted."""
+    """An output under way, and the block proposed for it, cut after the end symbol and at the length limit."""
 
     index: int
     limit: int
@@ -115,36 +127,43 @@ class _Output:
     token_ids: list[int] = field(default_factory=list)
     block_sizes: list[int] = field(default_factory=list)
     proposed: list[int] = field(default_factory=list)
+    block: list[int] = field(default_factory=list)
+    block_ends: bool = False
     calls: int = 1
     finished: bool = False
 
-    def accept(self, largest: int) -> int:
-        """Accept at most `largest` of the proposals and return how many were."""
-        block = self._usable()[:largest]
-        self.token_ids += block
-        self.block_sizes.append(len(block))
-        self.finished = block[-1] == self.end_id or len(self.token_ids) == self.limit
+    def propose(self, proposed: list[int]) -> None:
+        """Take the next proposals, unless the output is finished."""
+        if self.finished:
+            return
+        room = self.limit - len(self.token_ids)
+        self.proposed = proposed
+        self.block = proposed[:room]
+        self.block_ends = len(self.block) == room
+        if self.end_id in self.block:
+            self.block = self.block[: self.block.index(self.end_id) + 1]
+            self.block_ends = True
+
+    @property
+    def width(self) -> int:
+        """How many tokens of the block p₁ must read: not the last one of a block with which the output ends."""
+        return len(self.block) - self.block_ends
+
+    def accept(self, largest: int) -> None:
+        """Accept the first `largest` tokens of the block, or all of it if it is shorter."""
+        accepted = self.block[:largest]
+        self.token_ids += accepted
+        self.block_sizes.append(len(accepted))
+        self.finished = self.block_ends and len(accepted) == len(self.block)
         if self.on_step is not None:
-            self.on_step(Step(self.index, self.proposed, len(block)))
-        return len(block)
+            self.on_step(Step(self.index, self.proposed, len(accepted)))
 
     def accept_what_needs_no_verification(self, unverified: int) -> None:
-        """End the output if the first `unverified` proposals, which pass in any case, end it."""
-        if not self.finished and len(self._usable()) <= unverified and self._usable_ends():
+        """End the output if the first `unverified` tokens of the block, which pass in any case, end it."""
+        if not self.finished and self.block_ends and len(self.block) <= unverified:
             self.accept(unverified)
 
     def decoded(self) -> Decoded:
         """Return the finished output."""
         stop = "end" if self.token_ids[-1] == self.end_id else "length"
         return Decoded(self.token_ids, self.block_sizes, self.calls, stop)
-
-    def _usable(self) -> list[int]:
-        """The proposals up to the end symbol or the length limit, if either lies within the block."""
-        usable = self.proposed[: self.limit - len(self.token_ids)]
-        if self.end_id in usable:
-            usable = usable[: usable.index(self.end_id) + 1]
-        return usable
-
-    def _usable_ends(self) -> bool:
-        usable = self._usable()
-        return usable[-1] == self.end_id or len(self.token_ids) + len(usable) == self.limit

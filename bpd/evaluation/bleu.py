@@ -72,7 +72,9 @@ def _sacrebleu(hypotheses: Sequence[str], references: Sequence[str], tokenize: s
 def _split_compounds(lines: tuple[str, ...]) -> tuple[str, ...]:
     """Return German lines Moses-tokenised, with hyphenated compounds taken apart."""
     tokenizer = _tokenizer()
-    return tuple(_COMPOUND.sub(" ##AT##-##AT## ", tokenizer.tokenize(line, return_str=True, escape=False)) for line in lines)
+    return tuple(
+        _COMPOUND.sub(" ##AT##-##AT## ", tokenizer.tokenize(line, return_str=True, escape=False)) for line in lines
+    )
 
 
 @lru_cache(maxsize=1)

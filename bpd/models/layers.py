@@ -69,7 +69,7 @@ class Attention(nn.Module):
         return self.output(attended.transpose(1, 2).reshape(batch, length, heads * width))
 
     def forward(self, states: Tensor, memory: Tensor | None, mask: Tensor | None, causal: bool = False) -> Tensor:
-        """Return attention from `states` [batch, length, d_model] to themselves or to `memory` [batch, keys, d_model]."""
+        """Return attention from `states` [batch, length, d_model] to themselves or to `memory` [batch, keys, …]."""
         if self.self_attention:
             query, key, value = self.split(self.query_key_value(states), 3)
         else:

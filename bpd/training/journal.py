@@ -22,7 +22,7 @@ class Journal:
 
         self.path = folder / "training.jsonl"
         self._forget_after(step)
-        self._stream = open(self.path, "a", encoding="utf-8")
+        self._stream = open(self.path, "a", encoding="utf-8")  # noqa: SIM115 (closed by `close`)
         self._board: SummaryWriter = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1 if step else None)
         self._bar = tqdm(total=steps, initial=step, desc=name, unit="step", mininterval=5.0, dynamic_ncols=True)
 

@@ -145,9 +145,7 @@ class Trainer:
         with self._autocast():
             with torch.no_grad() if self.frozen else nullcontext():
                 states = self.model(source, decoder_input)
-            result = head_losses(
-                self.model, states, target, heads, counts, self.settings.training.label_smoothing
-            )
+            result = head_losses(self.model, states, target, heads, counts, self.settings.training.label_smoothing)
         result.loss.backward()
         return result.sums
 

@@ -19,9 +19,7 @@ def make_model(block_size: int | None = 3, first_head: str = "learned") -> Trans
     torch.manual_seed(1)
     spec = None
     if block_size is not None:
-        spec = HeadSpec(
-            block_size=block_size, first_head=first_head, frozen=False, base_dropout=True, head_loss="mean"
-        )
+        spec = HeadSpec(block_size=block_size, first_head=first_head, frozen=False, base_dropout=True, head_loss="mean")
     return TranslationModel(TINY, 20, spec).eval()
 
 

@@ -64,7 +64,9 @@ def test_the_loss_is_the_mean_of_each_heads_mean_over_its_real_targets(heads):
     result = head_losses(model, states, TARGET, heads, counts, 0.0)
     logits = model.transformer.logits(model.heads.all_heads(states, model.heads.transform(states)))
     means = [
-        functional.cross_entropy(logits[:, :, head - 1].flatten(0, 1), head_targets(TARGET, head).flatten(), ignore_index=0)
+        functional.cross_entropy(
+            logits[:, :, head - 1].flatten(0, 1), head_targets(TARGET, head).flatten(), ignore_index=0
+        )
         for head in heads
     ]
     assert result.loss.item() == pytest.approx(torch.stack(means).mean().item(), rel=1e-5)

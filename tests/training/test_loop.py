@@ -102,7 +102,7 @@ def test_the_counting_task_is_learned_and_each_head_knows_its_own_place(tmp_path
         guesses = model.transformer.logits(outputs).argmax(-1)[0]
     for head in range(3):
         right = (guesses[: 12 - head, head] == target[head:]).float().mean().item()
-        early = (guesses[1 : 12 - head, head] == target[head : 11]).float().mean().item()
+        early = (guesses[1 : 12 - head, head] == target[head:11]).float().mean().item()
         assert right > 0.9 and early < 0.2, (head, guesses)
 
 
@@ -126,7 +126,9 @@ def test_accumulating_micro_batches_equals_one_large_batch(tmp_path, counting_pa
             {"block_size": 3, "first_head": "learned", "frozen": False, "base_dropout": True, "head_loss": "mean"}
         )
         settings = settings.model_copy(
-            update={"transformer": settings.transformer.model_copy(update={"residual_dropout": 0.0, "relu_dropout": 0.0})}
+            update={
+                "transformer": settings.transformer.model_copy(update={"residual_dropout": 0.0, "relu_dropout": 0.0})
+            }
         )
         torch.manual_seed(0)
         model = TranslationModel(settings.transformer, VOCABULARY_SIZE, settings.heads)
@@ -188,8 +190,8 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path, counting_pairs):
 
 
 def test_a_folder_has_one_owner_at_a_time(tmp_path):
-    with sole_owner(tmp_path / "work"), pytest.raises(BpdError, match="process .* is writing here"):
-        with sole_owner(tmp_path / "work"):
-            pass
+    first = sole_owner(tmp_path / "work")
+    with first, pytest.raises(BpdError, match=r"process .* is writing here"), sole_owner(tmp_path / "work"):
+        pass
     with sole_owner(tmp_path / "work"):
         pass

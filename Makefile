@@ -1,0 +1,51 @@
+# Each target sets up what it needs in .venv: Python ≥ 3.11, make and git are all that a machine must have.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+BPD_DATA_DIR ?= data
+export BPD_DATA_DIR
+# One thread a job: small models gain nothing from more, and the jobs run side by side.
+export OMP_NUM_THREADS ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help install smoke mini test lint lock clean
+
+help:  ## Show this help.
+	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+): .*## /  make \1\t/' | expand -t 18
+
+$(INSTALLED): requirements.lock requirements-cuda.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, but $(PYTHON) is " + sys.version.split()[0] + "; name another with: make PYTHON=python3.11 …")'
+	@echo "Installing the locked packages into $(VENV) (about two minutes)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
+	@if $(BIN)/python workflow/scripts/cuda_libraries_wanted.py; then \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-cuda.lock; fi
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+install: $(INSTALLED)  ## Create .venv with the locked packages.
+
+smoke: $(INSTALLED)  ## Run the whole workflow on generated data, in minutes, and print its tables.
+	@$(BIN)/snakemake --cores all
+	@$(BIN)/bpd show results/smoke paper_figures/smoke
+
+mini: $(INSTALLED)  ## Run the workflow on Multi30k: hours on two cores. Resumes where it was stopped.
+	@$(BIN)/snakemake --cores all --configfile config/mini.yaml
+	@$(BIN)/bpd show results/mini paper_figures/mini
+
+test: $(INSTALLED)  ## Run the tests.
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+lint: $(INSTALLED)  ## Check style: ruff, snakefmt and snakemake's own linter.
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@$(BIN)/snakefmt --check workflow
+	@$(BIN)/snakemake --lint
+
+lock: $(INSTALLED)  ## Write the lock files anew after a change in pyproject.toml.
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python workflow/scripts/write_locks.py
+
+clean:  ## Remove the smoke scale's products; trained models of other scales stay.
+	@rm -rf results/smoke paper_figures/smoke

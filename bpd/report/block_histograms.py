@@ -1,0 +1,49 @@
+"""Histograms of accepted block sizes, one panel a model with heads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bpd.grid import head_model_name
+from bpd.report.scores import Scores
+from bpd.report.style import COLOURS, new_figure
+from bpd.report.tables import SETTING_TITLES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def block_histograms(scores: Scores, block_sizes: Sequence[int], settings: Sequence[str], scale: str) -> Figure:
+    """Return the share of iterations that accepted each number of tokens: rows are k > 1, columns settings.
+
+    The dotted line is the mean accepted block size. A model that this scale does not have is said to be missing.
+    """
+    sizes = [size for size in block_sizes if size > 1] or list(block_sizes)
+    figure = new_figure(2.5 * len(settings) + 0.6, 1.5 * len(sizes) + 1.0)
+    panels = figure.subplots(len(sizes), len(settings), squeeze=False, sharey="row")
+    for row, size in enumerate(sizes):
+        for column, setting in enumerate(settings):
+            axes = panels[row, column]
+            score = scores.get(head_model_name(setting, size), "exact")
+            if score is None:
+                axes.text(0.5, 0.5, "not in this grid", ha="center", va="center", transform=axes.transAxes, fontsize=8)
+            else:
+                counts = {int(accepted): count for accepted, count in score["block_size_counts"].items()}
+                total = sum(counts.values())
+                places = range(1, size + 1)
+                shares = [100 * counts.get(place, 0) / total for place in places]
+                axes.bar(places, shares, color=COLOURS[setting], width=0.8)
+                mean = score["mean_accepted_block_size"]
+                axes.axvline(mean, color="#222222", linestyle=":", linewidth=1.2)
+                axes.text(0.97, 0.92, f"mean {mean:.2f}", ha="right", va="top", transform=axes.transAxes, fontsize=8)
+            axes.set_xticks(range(1, size + 1))
+            axes.set_xlim(0.4, size + 0.6)
+            axes.tick_params(labelsize=7)
+            if row == 0:
+                axes.set_title(SETTING_TITLES[setting], fontsize=10)
+            if column == 0:
+                axes.set_ylabel(f"k = {size}\n% of iterations", fontsize=8)
+    figure.supxlabel("Accepted tokens per iteration", fontsize=9)
+    figure.suptitle(f"Accepted block sizes on {scores.set_name()}, exact criterion, scale {scale}", fontsize=11)
+    return figure

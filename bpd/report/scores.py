@@ -1,0 +1,88 @@
+"""The score files that a report is made from, as one long table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bpd.errors import BpdError
+
+if TYPE_CHECKING:
+    import pandas
+
+_OWN = (
+    "model", "set", "role", "criterion", "block_size", "bleu", "mean_accepted_block_size", "accepted_tokens",
+    "iterations", "calls", "sentences", "cut_at_length_limit", "sentences_unlike_greedy", "bleu_intl",
+    "bleu_compound_split", "brevity_penalty", "signature", "signature_intl",
+)  # fmt: skip
+_PROVENANCE = (
+    "checkpoint_sha256",
+    "config_sha256",
+    "vocabulary_sha256",
+    "seed",
+    "commit",
+    "dirty",
+    "device",
+    "precision",
+)
+
+
+class Scores:
+    """Scores by model, set role and criterion; made from an explicit list of files, so that no stale one slips in."""
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        self._scores: dict[tuple[str, str, str], dict[str, Any]] = {}
+        for path in paths:
+            score = _read(Path(path))
+            self._scores[score["model"], score["role"], score["criterion"]] = score
+        if not self._scores:
+            raise BpdError("no score files were given; run `bpd score` first")
+
+    def get(self, model: str, criterion: str, role: str = "dev") -> dict[str, Any] | None:
+        """Return one score, or none where this scale has no such model or decoding."""
+        return self._scores.get((model, role, criterion))
+
+    def set_name(self, role: str = "dev") -> str:
+        """Return the name of the dev or test set."""
+        return next((score["set"] for key, score in self._scores.items() if key[1] == role), role)
+
+    def signature(self) -> str:
+        """Return the BLEU signature of all scores; raise `BpdError` where they differ."""
+        found = {score["signature"] for score in self._scores.values()}
+        if len(found) > 1:
+            raise BpdError(f"scores of unlike BLEU signatures cannot stand in one table: {', '.join(sorted(found))}")
+        return found.pop()
+
+    def provenance(self) -> str:
+        """Return one line on what the scores were computed with: devices, precisions, commits."""
+
+        def all_of(name: str) -> str:
+            return ", ".join(sorted({str(score["decoding"].get(name)) for score in self._scores.values()}))
+
+        dirty = any(score["decoding"].get("dirty") for score in self._scores.values())
+        commits = ", ".join(sorted({str(score["decoding"].get("commit"))[:12] for score in self._scores.values()}))
+        changed = " with uncommitted changes" if dirty else ""
+        return f"device {all_of('device')}; precision {all_of('precision')}; commit {commits}{changed}"
+
+    def frame(self) -> pandas.DataFrame:
+        """Return all scores with their provenance, a row each, sorted by model, role and criterion."""
+        import pandas
+
+        rows = [
+            {name: score[name] for name in _OWN} | {name: score["decoding"].get(name) for name in _PROVENANCE}
+            for _, score in sorted(self._scores.items())
+        ]
+        return pandas.DataFrame(rows)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        score = json.loads(path.read_text(encoding="utf-8"))
+        missing = [name for name in (*_OWN, "decoding") if name not in score]
+    except (OSError, ValueError, TypeError):
+        raise BpdError(f"{path}: missing or damaged score; run `bpd score` again") from None
+    if missing:
+        raise BpdError(f"{path}: the score lacks {', '.join(missing)}; run `bpd score` again")
+    return score

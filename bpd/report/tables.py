@@ -1,0 +1,202 @@
+"""Table 1 and the approximate table: ours beside the published numbers, as CSV, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bpd.atomic import write_text
+from bpd.grid import head_model_name
+from bpd.report.published import PAPER, approximate_cell, published, table1_cell
+from bpd.report.scores import Scores
+
+GAP = "–"
+SETTING_TITLES = {
+    "regular": "Regular",
+    "distillation": "Distillation",
+    "fine_tuning": "Fine Tuning",
+    "both": "Both",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """BLEU and mean accepted block size, ours and published; none where there is no such number."""
+
+    bleu: float | None
+    mean_accepted_block_size: float | None
+    published_bleu: float | None
+    published_mean_accepted_block_size: float | None
+
+    def ours(self) -> str:
+        """Return our two numbers as the paper prints them, or a gap."""
+        return _printed(self.bleu, self.mean_accepted_block_size)
+
+    def theirs(self) -> str:
+        """Return the published two numbers, or a gap."""
+        return _printed(self.published_bleu, self.published_mean_accepted_block_size)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table laid out like the paper's: a row for each k, a column for each setting or criterion."""
+
+    name: str
+    column_key: str
+    block_sizes: tuple[int, ...]
+    columns: dict[str, str]
+    cells: dict[tuple[int, str], Cell]
+    caption: str
+    notes: tuple[str, ...]
+
+    def csv(self) -> str:
+        """Return one line a cell: k, column, ours and published, empty where there is no number."""
+        import pandas
+
+        rows = [
+            {
+                "k": block_size,
+                self.column_key: column,
+                "bleu": cell.bleu,
+                "mean_accepted_block_size": cell.mean_accepted_block_size,
+                "published_bleu": cell.published_bleu,
+                "published_mean_accepted_block_size": cell.published_mean_accepted_block_size,
+            }
+            for (block_size, column), cell in self.cells.items()
+        ]
+        return pandas.DataFrame(rows).to_csv(index=False, lineterminator="\n")
+
+    def markdown(self) -> str:
+        """Return the table as Markdown: ours and published in two columns for each setting."""
+        titles = ["k"]
+        for title in self.columns.values():
+            titles += [title, f"{title}, published"]
+        lines = [f"**{self.caption}**", "", _row(titles), _row(["---:"] + ["---"] * (len(titles) - 1))]
+        for block_size in self.block_sizes:
+            values = [str(block_size)]
+            for column in self.columns:
+                cell = self.cells.get((block_size, column))
+                values += [cell.ours(), cell.theirs()] if cell else [GAP, GAP]
+            lines.append(_row(values))
+        return "\n".join([*lines, "", *(f"{note}  " for note in self.notes)]) + "\n"
+
+    def latex(self) -> str:
+        """Return the table as LaTeX with booktabs; published numbers stand below ours, smaller and slanted."""
+        width = len(self.columns)
+        lines = [
+            "% Needs \\usepackage{booktabs}.",
+            "\\begin{table}",
+            "\\centering",
+            f"\\caption{{{_escaped(self.caption)}}}",
+            f"\\begin{{tabular}}{{r{'c' * width}}}",
+            "\\toprule",
+            " & ".join(["$k$", *map(_escaped, self.columns.values())]) + " \\\\",
+            "\\midrule",
+        ]
+        for block_size in self.block_sizes:
+            cells = [self.cells.get((block_size, column)) for column in self.columns]
+            ours = [cell.ours() if cell else GAP for cell in cells]
+            theirs = [f"{{\\footnotesize\\textit{{published {cell.theirs()}}}}}" if cell else "" for cell in cells]
+            lines.append(" & ".join([str(block_size), *map(_dashes, ours)]) + " \\\\")
+            lines.append(" & ".join(["", *map(_dashes, theirs)]) + " \\\\")
+        notes = " ".join(_escaped(note) for note in self.notes)
+        lines += ["\\bottomrule", "\\end{tabular}", f"\\par\\smallskip\\footnotesize {notes}", "\\end{table}"]
+        return "\n".join(lines) + "\n"
+
+
+def table1(scores: Scores, block_sizes: Sequence[int], settings: Sequence[str], scale: str) -> Table:
+    """Return Table 1 on the dev set, with the base model's greedy BLEU in its notes."""
+    cells = {}
+    for block_size in block_sizes:
+        for setting in settings:
+            ours = scores.get(head_model_name(setting, block_size), "exact")
+            theirs = table1_cell(block_size, setting)
+            if ours or theirs:
+                cells[block_size, setting] = _cell(ours, theirs)
+    base = scores.get("base", "exact")
+    baseline = f"Baseline, greedy, before any head: BLEU {base['bleu']:.2f}" if base else "No baseline was decoded"
+    baseline += f"; published {published()['table1']['baseline_bleu']:.2f}."
+    return Table(
+        name="table1",
+        column_key="setting",
+        block_sizes=tuple(block_sizes),
+        columns={setting: SETTING_TITLES[setting] for setting in settings},
+        cells=cells,
+        caption=f"Table 1. BLEU / mean accepted block size on {scores.set_name()} (dev), scale {scale}",
+        notes=(baseline, *_notes(scores, scale)),
+    )
+
+
+def approximate_table(scores: Scores, block_sizes: Sequence[int], criteria: Sequence[str], scale: str) -> Table:
+    """Return the approximate decodings of the "Both" models of section 7.1, beside the exact one, on the dev set."""
+    columns = ["exact", *criteria]
+    titles = {"exact": "Exact"} | {name: _criterion_title(name) for name in criteria}
+    cells = {}
+    for block_size in (size for size in block_sizes if size > 1):
+        for criterion in columns:
+            ours = scores.get(head_model_name("both", block_size), criterion)
+            theirs = approximate_cell(block_size, criterion)
+            if ours or theirs:
+                cells[block_size, criterion] = _cell(ours, theirs)
+    described = f"Minimum block sizes, published: {published()['approximate']['minimum']}."
+    return Table(
+        name="approximate",
+        column_key="criterion",
+        block_sizes=tuple(size for size in block_sizes if size > 1),
+        columns={name: titles[name] for name in columns},
+        cells=cells,
+        caption=(
+            "Approximate decoding of the models with distillation and fine tuning: "
+            f"BLEU / mean accepted block size on {scores.set_name()} (dev), scale {scale}"
+        ),
+        notes=(described, *_notes(scores, scale)),
+    )
+
+
+def write_table(table: Table, folder: Path) -> list[Path]:
+    """Write `table` as CSV, Markdown and LaTeX into `folder` and return the paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {"csv": table.csv(), "md": table.markdown(), "tex": table.latex()}
+    paths = []
+    for kind, text in texts.items():
+        paths.append(folder / f"{table.name}.{kind}")
+        write_text(paths[-1], text)
+    return paths
+
+
+def _cell(ours: dict | None, theirs: tuple[float, float] | None) -> Cell:
+    bleu, block = (ours["bleu"], ours["mean_accepted_block_size"]) if ours else (None, None)
+    return Cell(bleu, block, *(theirs or (None, None)))
+
+
+def _notes(scores: Scores, scale: str) -> tuple[str, ...]:
+    about = f"Published: {PAPER}, newstest2013, WMT14 English–German."
+    if scale != "paper":
+        about += " They are of other data and a larger model: compare the pattern, not the numbers."
+    return (about, f"sacreBLEU signature: {scores.signature()}.", f"{scores.provenance()}; all hashes: scores.csv.")
+
+
+def _criterion_title(name: str) -> str:
+    for kind, title in (("top", "Top-{}"), ("minimum", "Minimum {}"), ("distance", "Distance {}")):
+        if name.startswith(kind):
+            return title.format(name.removeprefix(kind))
+    return name
+
+
+def _printed(bleu: float | None, block: float | None) -> str:
+    return GAP if bleu is None or block is None else f"{bleu:.2f} / {block:.2f}"
+
+
+def _row(values: Sequence[str]) -> str:
+    return "| " + " | ".join(values) + " |"
+
+
+def _dashes(text: str) -> str:
+    return text.replace(GAP, "--")
+
+
+def _escaped(text: str) -> str:
+    for character in "&%$#_{}":
+        text = text.replace(character, f"\\{character}")
+    return text.replace("–", "--").replace("|", "\\textbar{}")

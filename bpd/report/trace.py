@@ -1,0 +1,134 @@
+"""The step-by-step trace of one sentence (section 7.4), as a figure and as Markdown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bpd.errors import BpdError
+from bpd.report.published import published
+from bpd.report.style import COLOURS, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_CHARACTER_INCHES = 0.085
+_GAP_INCHES = 0.08
+_ROW_INCHES = 0.34
+_REJECTED = "#8A8A8A"
+
+
+def read_trace(path: Path) -> dict[str, Any]:
+    """Return a trace that `bpd trace` wrote; raise `BpdError` where it is missing or damaged."""
+    try:
+        trace = json.loads(Path(path).read_text(encoding="utf-8"))
+        for name in ("source", "translation", "model", "block_size", "steps"):
+            trace[name]
+        for step in trace["steps"]:
+            step["proposed"], step["accepted"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise BpdError(f"{path}: missing or damaged trace; run `bpd trace` again") from None
+    return trace
+
+
+def accepted_sizes(trace: dict[str, Any]) -> list[int]:
+    """Return the number of tokens that each step accepted."""
+    return [len(step["accepted"]) for step in trace["steps"]]
+
+
+def trace_markdown(trace: dict[str, Any], scale: str) -> str:
+    """Return the trace as Markdown: accepted pieces as code, rejected ones struck through."""
+    sizes = accepted_sizes(trace)
+    lines = [
+        f"**Section 7.4. One translation step by step, model {trace['model']}, exact criterion, scale {scale}**",
+        "",
+        f"- Source: {trace['source']}",
+        f"- Translation: {trace['translation']}",
+    ]
+    if trace.get("reference"):
+        lines.append(f"- Reference: {trace['reference']}")
+    lines += ["", "| step | accepted | pieces accepted, and ~~rejected~~ |", "| ---: | ---: | --- |"]
+    for number, step in enumerate(trace["steps"], start=1):
+        kept = len(step["accepted"])
+        pieces = [_code(piece) for piece in step["accepted"]]
+        pieces += [f"~~{_code(piece)}~~" for piece in step["proposed"][kept:]]
+        lines.append(f"| {number} | {kept} | {' '.join(pieces)} |")
+    theirs = published()["trace"]
+    lines += [
+        "",
+        f"Here {len(sizes)} steps accept {', '.join(map(str, sizes))} tokens: {sum(sizes) / len(sizes):.2f} on average.  ",
+        f"Published, k = 10, for “{theirs['sentence']}”: {len(theirs['accepted'])} steps accept "
+        f"{', '.join(map(str, theirs['accepted']))} tokens.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def trace_figure(trace: dict[str, Any], scale: str) -> Figure:
+    """Return the trace as a figure: a row a step, accepted pieces in colour, rejected ones in grey."""
+    rows = [
+        [(piece, place < len(step["accepted"])) for place, piece in enumerate(step["proposed"])]
+        for step in trace["steps"]
+    ]
+    widths = [sum(_width(piece) + _GAP_INCHES for piece, _ in row) for row in rows]
+    width = max(6.4, max(widths) + 1.0)
+    height = _ROW_INCHES * len(rows) + 1.75
+    figure = new_figure(width, height)
+    figure.set_layout_engine("none")
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_xlim(0, width)
+    axes.set_ylim(height, 0)
+    axes.axis("off")
+    line = max(40, int(width / 0.082))
+    title = f"{trace['model']}, exact criterion, scale {scale}; “␣” marks a word's start, grey: proposed, rejected"
+    axes.text(0.15, 0.25, title, fontsize=9, va="center", fontweight="bold")
+    axes.text(0.15, 0.52, _shortened(f"Source: {trace['source']}", line), fontsize=9, va="center")
+    top = 0.92
+    for number, row in enumerate(rows):
+        _draw_row(axes, number, row, top + _ROW_INCHES * number)
+    sizes, theirs = accepted_sizes(trace), published()["trace"]["accepted"]
+    bottom = top + _ROW_INCHES * len(rows) + 0.08
+    axes.text(0.15, bottom, _shortened(f"Output: {trace['translation']}", line), fontsize=9, va="center")
+    summary = (
+        f"Accepted here: {', '.join(map(str, sizes))}.  Published example (k = 10): {', '.join(map(str, theirs))}."
+    )
+    axes.text(0.15, bottom + 0.27, summary, fontsize=9, va="center")
+    return figure
+
+
+def _draw_row(axes: Any, number: int, row: list[tuple[str, bool]], y: float) -> None:
+    from matplotlib.patches import Rectangle
+
+    accepted = sum(kept for _, kept in row)
+    axes.text(0.15, y, f"{number + 1}", fontsize=9, va="center")
+    axes.text(0.42, y, f"+{accepted}", fontsize=9, va="center", color=COLOURS["both"])
+    x = 0.8
+    for piece, kept in row:
+        width = _width(piece)
+        face = COLOURS["both"] if kept else "white"
+        box = Rectangle((x, y - 0.12), width, 0.24, facecolor=face, alpha=0.25 if kept else 1.0, linewidth=0)
+        axes.add_patch(box)
+        edge = COLOURS["both"] if kept else _REJECTED
+        axes.add_patch(Rectangle((x, y - 0.12), width, 0.24, fill=False, edgecolor=edge, linewidth=0.8))
+        axes.text(
+            x + width / 2, y, _shown(piece), fontsize=8, va="center", ha="center", family="monospace",
+            color="#111111" if kept else _REJECTED,
+        )  # fmt: skip
+        x += width + _GAP_INCHES
+
+
+def _shown(piece: str) -> str:
+    return piece.replace("▁", "␣").replace("$", r"\$")
+
+
+def _width(piece: str) -> float:
+    return _CHARACTER_INCHES * len(piece) + 0.1
+
+
+def _code(piece: str) -> str:
+    return f"`{piece.replace('|', chr(92) + '|').replace('`', chr(39))}`"
+
+
+def _shortened(text: str, characters: int) -> str:
+    text = text.replace("$", r"\$")
+    return text if len(text) <= characters else text[: characters - 1] + "…"

@@ -1,0 +1,80 @@
+"""Training curves: loss and dev scores of every model against its steps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bpd.errors import BpdError
+from bpd.report.style import COLOURS, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_WINDOW = 9
+
+
+def read_journal(path: Path) -> list[dict[str, Any]]:
+    """Return the records of a `training.jsonl`; raise `BpdError` naming the first bad line."""
+    records = []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise BpdError(f"{path}: missing or damaged training journal; train the model again") from None
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = json.loads(line)
+            record["event"], record["step"]
+            records.append(record)
+        except (ValueError, KeyError, TypeError):
+            raise BpdError(f"{path}, line {number}: not a journal record; train the model again") from None
+    return records
+
+
+def training_curves(journals: Mapping[str, Path], scale: str) -> Figure:
+    """Return a figure with a panel for each kind of model; lines are smoothed over nine records, scores are dots."""
+    kinds: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for model, path in journals.items():
+        kind = model.split("_k")[0] if "_k" in model else "base"
+        kinds.setdefault(kind, {})[model] = read_journal(path)
+    figure = new_figure(3.1 * max(2, len(kinds)), 5.4)
+    panels = figure.subplots(2, max(1, len(kinds)), squeeze=False)
+    for column, (kind, models) in enumerate(kinds.items()):
+        for place, (model, records) in enumerate(models.items()):
+            _draw(panels[:, column], model, records, _shade(kind, place, len(models)))
+        panels[0, column].set_title({"base": "Base and teacher"}.get(kind, kind.replace("_", " ").title()), fontsize=10)
+        panels[0, column].legend(fontsize=7, frameon=False)
+        panels[1, column].set_xlabel("Step")
+        for one in panels[:, column]:
+            one.grid(alpha=0.25)
+    panels[0, 0].set_ylabel("Training loss (nats per token)")
+    panels[1, 0].set_ylabel("Dev BLEU (first sentences)")
+    figure.suptitle(f"Training, scale {scale}", fontsize=11)
+    return figure
+
+
+def _draw(panels: list[Axes], model: str, records: list[dict[str, Any]], colour: tuple[float, ...]) -> None:
+    steps = [record for record in records if record["event"] == "step"]
+    values = [record["loss"] for record in steps]
+    smooth = [sum(part) / len(part) for part in (values[max(0, i - _WINDOW + 1) : i + 1] for i in range(len(values)))]
+    panels[0].plot([record["step"] for record in steps], smooth, color=colour, linewidth=1.2, label=model)
+    found = [record for record in records if record["event"] == "evaluation" and "dev_bleu" in record]
+    panels[1].plot(
+        [record["step"] for record in found],
+        [record["dev_bleu"] for record in found],
+        color=colour,
+        marker="o",
+        markersize=3.5,
+        linewidth=1.0,
+    )
+
+
+def _shade(kind: str, place: int, count: int) -> tuple[float, ...]:
+    """Return a shade of the kind's colour: the larger the block, the darker."""
+    from matplotlib.colors import to_rgb
+
+    strength = 1.0 if count == 1 else 0.45 + 0.55 * place / (count - 1)
+    return tuple(1 - strength * (1 - part) for part in to_rgb(COLOURS.get(kind, "#444444")))

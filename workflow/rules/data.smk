@@ -1,0 +1,20 @@
+# Data: fetched, cleaned and encoded.
+
+
+rule prepare_text:
+    output:
+        report=f"{TEXT}/report.json",
+        vocabulary=f"{TEXT}/vocabulary.model",
+        manifest=f"{TEXT}/train/manifest.json",
+    log:
+        f"{LOGS}/prepare_text.log",
+    params:
+        settings=as_json(grid.prepare_settings(translation)),
+        code=stage_version("prepare"),
+        folder=TEXT,
+    resources:
+        gpu=0,
+        runtime=240,
+        mem_mb=8000,
+    shell:
+        "bpd prepare text --settings {params.settings:q} --output {params.folder} > {log} 2>&1"
