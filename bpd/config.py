@@ -298,6 +298,7 @@ class ReportSettings(Section):
     block_sizes: tuple[PositiveInt, ...]
     settings: tuple[Setting, ...]
     approximate_criteria: tuple[str, ...]
+    trained_models: tuple[str, ...]
     set_names: dict[str, str]
     criteria: dict[str, dict[str, tuple[str, ...]]]
 

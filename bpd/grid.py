@@ -149,6 +149,13 @@ def decoded_models(config: TranslationConfig) -> list[str]:
     return ["base", *head_models(config)]
 
 
+def trained_models(config: TranslationConfig) -> list[str]:
+    """Return every model that is trained, base and teacher first, then setting by setting."""
+    teacher = ["teacher"] if needs_distillation(config) else []
+    heads = sorted(head_models(config), key=lambda model: _rank(config, model))
+    return ["base", *teacher, *heads]
+
+
 def report_settings(config: Config) -> ReportSettings:
     """Return what `bpd tables` and `bpd figures` need."""
     translation = config.translation
@@ -157,6 +164,7 @@ def report_settings(config: Config) -> ReportSettings:
         block_sizes=translation.heads.block_sizes,
         settings=translation.heads.settings,
         approximate_criteria=translation.decoding.approximate_criteria,
+        trained_models=tuple(trained_models(translation)),
         set_names=set_names(translation),
         criteria={
             model: {role: criteria(translation, model, role) for role in ("dev", "test")}

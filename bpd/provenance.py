@@ -41,6 +41,11 @@ def machine(device: str, precision: str) -> dict[str, Any]:
     }
 
 
+def count_cards() -> int:
+    """Return the number of NVIDIA cards that this machine's driver shows, without the seconds that CUDA takes."""
+    return len(list(Path("/proc/driver/nvidia/gpus").glob("*")))
+
+
 def command_line() -> str:
     """Return the command that this process was called with, its settings left out: they are stored beside it."""
     words = [Path(sys.argv[0]).name]

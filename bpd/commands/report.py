@@ -43,7 +43,7 @@ def write_figures(settings: ReportSettings, results: Path, output: Path) -> list
     """Draw the scatter plot, block histograms, training curves and the trace into `output`; return the paths."""
     scores = Scores(score_files(settings, results))
     grid = (settings.block_sizes, settings.settings, settings.scale)
-    journals = {model: results / "translation" / model / "training.jsonl" for model in settings.criteria}
+    journals = {model: results / "translation" / model / "training.jsonl" for model in settings.trained_models}
     trace = read_trace(results / "translation" / "trace.json")
     figures = {
         "table1_scatter": table1_scatter(scores, *grid),

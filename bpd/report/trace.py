@@ -57,7 +57,8 @@ def trace_markdown(trace: dict[str, Any], scale: str) -> str:
     theirs = published()["trace"]
     lines += [
         "",
-        f"Here {len(sizes)} steps accept {', '.join(map(str, sizes))} tokens: {sum(sizes) / len(sizes):.2f} on average.  ",
+        f"Here {len(sizes)} steps accept {', '.join(map(str, sizes))} tokens: "
+        f"{sum(sizes) / len(sizes):.2f} on average.  ",
         f"Published, k = 10, for “{theirs['sentence']}”: {len(theirs['accepted'])} steps accept "
         f"{', '.join(map(str, theirs['accepted']))} tokens.",
     ]
@@ -80,7 +81,7 @@ def trace_figure(trace: dict[str, Any], scale: str) -> Figure:
     axes.set_ylim(height, 0)
     axes.axis("off")
     line = max(40, int(width / 0.082))
-    title = f"{trace['model']}, exact criterion, scale {scale}; “␣” marks a word's start, grey: proposed, rejected"
+    title = f"{trace['model']}, exact criterion, scale {scale} (coloured: accepted; grey: rejected)"
     axes.text(0.15, 0.25, title, fontsize=9, va="center", fontweight="bold")
     axes.text(0.15, 0.52, _shortened(f"Source: {trace['source']}", line), fontsize=9, va="center")
     top = 0.92

@@ -50,6 +50,7 @@ def training_curves(journals: Mapping[str, Path], scale: str) -> Figure:
         panels[1, column].set_xlabel("Step")
         for one in panels[:, column]:
             one.grid(alpha=0.25)
+            one.set_xlim(left=0)
     panels[0, 0].set_ylabel("Training loss (nats per token)")
     panels[1, 0].set_ylabel("Dev BLEU (first sentences)")
     figure.suptitle(f"Training, scale {scale}", fontsize=11)

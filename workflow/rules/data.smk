@@ -8,13 +8,15 @@ rule prepare_text:
         manifest=f"{TEXT}/train/manifest.json",
     log:
         f"{LOGS}/prepare_text.log",
-    params:
-        settings=as_json(grid.prepare_settings(translation)),
-        code=stage_version("prepare"),
-        folder=TEXT,
+    conda:
+        ENVIRONMENT
     resources:
         gpu=0,
         runtime=240,
         mem_mb=8000,
+    params:
+        settings=as_json(grid.prepare_settings(translation)),
+        code=stage_version("prepare"),
+        folder=lambda wildcards, output: folder_of(output.report),
     shell:
         "bpd prepare text --settings {params.settings:q} --output {params.folder} > {log} 2>&1"

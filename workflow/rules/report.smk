@@ -14,18 +14,9 @@ TABLES = [
     ]
 ]
 FIGURE_NAMES = ["table1_scatter", "trace", "training_curves", "accepted_blocks"]
-FIGURES = [f"{PICTURES}/{name}.{kind}" for name in FIGURE_NAMES for kind in ["pdf", "png"]]
-
-
-def in_report(path, caption):
-    """Mark `path` for the report, with its caption and the labels by which the report sorts."""
-    return report(
-        path,
-        caption=f"../report/{caption}.rst",
-        category="Translation",
-        subcategory=f"Scale {settings.scale}",
-        labels={"result": Path(path).stem, "format": Path(path).suffix.lstrip(".")},
-    )
+FIGURES = [
+    f"{PICTURES}/{name}.{kind}" for name in FIGURE_NAMES for kind in ["pdf", "png"]
+]
 
 
 rule tables:
@@ -43,15 +34,17 @@ rule tables:
         f"{RESULTS}/tables/trace.md",
     log:
         f"{LOGS}/tables.log",
-    params:
-        settings=as_json(grid.report_settings(settings)),
-        code=stage_version("report"),
-        results=RESULTS,
-        folder=f"{RESULTS}/tables",
+    conda:
+        ENVIRONMENT
     resources:
         gpu=0,
         runtime=15,
         mem_mb=2000,
+    params:
+        settings=as_json(grid.report_settings(settings)),
+        code=stage_version("report"),
+        results=lambda wildcards, output: RESULTS,
+        folder=lambda wildcards, output: folder_of(output[0]),
     shell:
         "bpd tables --settings {params.settings:q} --results {params.results} --output {params.folder} > {log} 2>&1"
 
@@ -60,20 +53,25 @@ rule figures:
     input:
         scores=SCORES,
         trace=rules.trace_translation.output,
-        journals=[f"{TRANSLATION}/{model}/training.jsonl" for model in DECODED_MODELS],
+        journals=[
+            f"{TRANSLATION}/{model}/training.jsonl"
+            for model in grid.trained_models(translation)
+        ],
     output:
         [f"{PICTURES}/{name}.pdf" for name in FIGURE_NAMES],
         [in_report(f"{PICTURES}/{name}.png", name) for name in FIGURE_NAMES],
     log:
         f"{LOGS}/figures.log",
-    params:
-        settings=as_json(grid.report_settings(settings)),
-        code=stage_version("report"),
-        results=RESULTS,
-        folder=PICTURES,
+    conda:
+        ENVIRONMENT
     resources:
         gpu=0,
         runtime=15,
         mem_mb=2000,
+    params:
+        settings=as_json(grid.report_settings(settings)),
+        code=stage_version("report"),
+        results=lambda wildcards, output: RESULTS,
+        folder=lambda wildcards, output: folder_of(output[0]),
     shell:
         "bpd figures --settings {params.settings:q} --results {params.results} --output {params.folder} > {log} 2>&1"

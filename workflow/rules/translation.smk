@@ -1,31 +1,10 @@
 # Translation: base and teacher, distillation, proposal heads, decoding and scores.
 
-MODEL_FILES = [
-    "model.safetensors",
-    "config.yaml",
-    "provenance.json",
-    "training.jsonl",
-    "vocabulary.model",
-]
-
-
-def model_files(model):
-    """Return the files that a finished training of `model` leaves; the weights stand for them as an input."""
-    return [f"{TRANSLATION}/{model}/{name}" for name in MODEL_FILES]
-
-
-def record_files(model, suffix):
-    """Return the files of `model` that end in `suffix`, one for each set and criterion."""
-    return [
-        f"{TRANSLATION}/{model}/decode/{name}/{criterion}{suffix}"
-        for role, name in grid.set_names(translation).items()
-        for criterion in grid.criteria(translation, model, role)
-    ]
-
-
 DECODED_MODELS = grid.decoded_models(translation)
 RECORDS = [path for model in DECODED_MODELS for path in record_files(model, ".jsonl")]
-SCORES = [path for model in DECODED_MODELS for path in record_files(model, ".score.json")]
+SCORES = [
+    path for model in DECODED_MODELS for path in record_files(model, ".score.json")
+]
 
 
 for name in ["base", "teacher"]:
@@ -40,17 +19,21 @@ for name in ["base", "teacher"]:
             directory(f"{TRANSLATION}/{name}/tensorboard"),
         log:
             f"{LOGS}/train_{name}.log",
-        params:
-            settings=as_json(grid.train_settings(translation, name)),
-            code=stage_version("train"),
-            data=TEXT,
-            folder=f"{TRANSLATION}/{name}",
-            work=f"{CHECKPOINTS}/{name}",
+        # What everything else waits for goes first.
+        priority: 20
         retries: 1
+        conda:
+            ENVIRONMENT
         resources:
             gpu=1,
             runtime=2880,
             mem_mb=16000,
+        params:
+            settings=as_json(grid.train_settings(translation, name)),
+            code=stage_version("train"),
+            data=lambda wildcards, input: folder_of(input.data[0]),
+            folder=lambda wildcards, output: folder_of(output[0]),
+            work=f"{CHECKPOINTS}/{name}",
         shell:
             "bpd train --settings {params.settings:q} --data {params.data} --work {params.work}"
             " --output {params.folder} > {log} 2>&1"
@@ -64,16 +47,19 @@ rule distill_shard:
         f"{TRANSLATION}/distillation/shard_{{shard}}.jsonl",
     log:
         f"{LOGS}/distill_shard_{{shard}}.log",
-    params:
-        settings=as_json(grid.distill_settings(translation)),
-        code=stage_version("distill"),
-        data=TEXT,
-        teacher=f"{TRANSLATION}/teacher",
+    priority: 10
     retries: 1
+    conda:
+        ENVIRONMENT
     resources:
         gpu=1,
         runtime=720,
         mem_mb=16000,
+    params:
+        settings=as_json(grid.distill_settings(translation)),
+        code=stage_version("distill"),
+        data=lambda wildcards, input: folder_of(input.data[0]),
+        teacher=lambda wildcards, input: folder_of(input.teacher[0]),
     shell:
         "bpd distill shard --settings {params.settings:q} --teacher {params.teacher} --data {params.data}"
         " --shard {wildcards.shard} --output {output} > {log} 2>&1"
@@ -91,16 +77,18 @@ rule merge_distillation:
         f"{DISTILLED}/manifest.json",
     log:
         f"{LOGS}/merge_distillation.log",
-    params:
-        settings=as_json(grid.distill_settings(translation)),
-        code=stage_version("distill"),
-        data=TEXT,
-        teacher=f"{TRANSLATION}/teacher",
-        folder=DISTILLED,
+    conda:
+        ENVIRONMENT
     resources:
         gpu=0,
         runtime=60,
         mem_mb=16000,
+    params:
+        settings=as_json(grid.distill_settings(translation)),
+        code=stage_version("distill"),
+        data=lambda wildcards, input: folder_of(input.data[0]),
+        teacher=lambda wildcards, input: folder_of(input.teacher[0]),
+        folder=lambda wildcards, output: folder_of(output[0]),
     shell:
         "bpd distill merge --settings {params.settings:q} --teacher {params.teacher} --data {params.data}"
         " --output {params.folder} {input.shards} > {log} 2>&1"
@@ -122,19 +110,21 @@ for name in HEAD_MODELS:
             directory(f"{TRANSLATION}/{name}/tensorboard"),
         log:
             f"{LOGS}/train_{name}.log",
-        params:
-            settings=as_json(head_settings),
-            code=stage_version("train"),
-            data=TEXT,
-            distilled=f"--distilled {DISTILLED}" if distilled else "",
-            base=f"{TRANSLATION}/base",
-            folder=f"{TRANSLATION}/{name}",
-            work=f"{CHECKPOINTS}/{name}",
         retries: 1
+        conda:
+            ENVIRONMENT
         resources:
             gpu=1,
             runtime=2880,
             mem_mb=16000,
+        params:
+            settings=as_json(head_settings),
+            code=stage_version("train"),
+            data=lambda wildcards, input: folder_of(input.data[0]),
+            distilled=f"--distilled {DISTILLED}" if distilled else "",
+            base=lambda wildcards, input: folder_of(input.base[0]),
+            folder=lambda wildcards, output: folder_of(output[0]),
+            work=f"{CHECKPOINTS}/{name}",
         shell:
             "bpd train --settings {params.settings:q} --data {params.data} {params.distilled}"
             " --base {params.base} --work {params.work} --output {params.folder} > {log} 2>&1"
@@ -153,15 +143,17 @@ for name in DECODED_MODELS:
             record_files(name, ".meta.json"),
         log:
             f"{LOGS}/decode_{name}.log",
-        params:
-            settings=as_json(grid.decode_settings(translation, name)),
-            code=stage_version("decode"),
-            data=TEXT,
-            model=f"{TRANSLATION}/{name}",
+        conda:
+            ENVIRONMENT
         resources:
             gpu=1,
             runtime=240,
             mem_mb=16000,
+        params:
+            settings=as_json(grid.decode_settings(translation, name)),
+            code=stage_version("decode"),
+            data=lambda wildcards, input: folder_of(input.data[0]),
+            model=lambda wildcards, input: folder_of(input.model[0]),
         shell:
             "bpd decode --settings {params.settings:q} --model {params.model} --data {params.data}"
             " --output {params.model}/decode > {log} 2>&1"
@@ -176,13 +168,15 @@ rule score_translation:
         SCORES,
     log:
         f"{LOGS}/score_translation.log",
-    params:
-        code=stage_version("score"),
-        data=TEXT,
+    conda:
+        ENVIRONMENT
     resources:
         gpu=0,
         runtime=60,
         mem_mb=4000,
+    params:
+        code=stage_version("score"),
+        data=lambda wildcards, input: folder_of(input.data[0]),
     shell:
         "bpd score --data {params.data} {input.records} > {log} 2>&1"
 
@@ -195,15 +189,17 @@ rule trace_translation:
         f"{TRANSLATION}/trace.json",
     log:
         f"{LOGS}/trace_translation.log",
-    params:
-        settings=as_json(translation.trace),
-        code=stage_version("trace"),
-        data=TEXT,
-        model=f"{TRANSLATION}/{grid.trace_model(translation)}",
+    conda:
+        ENVIRONMENT
     resources:
         gpu=0,
         runtime=30,
         mem_mb=8000,
+    params:
+        settings=as_json(translation.trace),
+        code=stage_version("trace"),
+        data=lambda wildcards, input: folder_of(input.data[0]),
+        model=lambda wildcards, input: folder_of(input.model[0]),
     shell:
         "bpd trace --settings {params.settings:q} --model {params.model} --data {params.data}"
         " --output {output} > {log} 2>&1"
