@@ -1,0 +1,104 @@
+"""The whole workflow on a tiny config: what it leaves, and what it would run again."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pandas
+import pytest
+
+from tests.workflow.driver import ROOT, planned_jobs, snakemake
+
+pytestmark = pytest.mark.xdist_group("finished_run")
+
+
+def plan(run, *words, clone: Path = ROOT, config: Path | None = None) -> dict[str, int]:
+    snakefile = clone / "workflow" / "Snakefile"
+    words = ("--dry-run", "--configfile", config or run.config, *words)
+    return planned_jobs(snakemake(*words, folder=run.folder, snakefile=snakefile, clone=clone))
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory) -> Path:
+    """The checkout again in another place, all its files younger than any product."""
+    folder = tmp_path_factory.mktemp("clone") / "again"
+    for name in ("bpd", "workflow", "config"):
+        shutil.copytree(
+            ROOT / name, folder / name, copy_function=shutil.copyfile, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    shutil.copyfile(ROOT / "environment.yml", folder / "environment.yml")
+    return folder
+
+
+def test_tables_and_figures_are_there_and_agree_with_the_records(finished_run):
+    tables = finished_run.folder / "results" / "tiny" / "tables"
+    table = pandas.read_csv(tables / "table1.csv").set_index(["k", "setting"])
+    for setting in ("regular", "both"):
+        folder = finished_run.folder / "results" / "tiny" / "translation" / f"{setting}_k3" / "decode" / "dev"
+        records = [json.loads(line) for line in (folder / "exact.jsonl").read_text(encoding="utf-8").splitlines()]
+        block = sum(len(record["token_ids"]) for record in records) / sum(record["iterations"] for record in records)
+        assert table.loc[(3, setting), "mean_accepted_block_size"] == pytest.approx(block)
+    for name in ("table1.md", "table1.tex", "approximate.csv", "approximate.md", "scores.csv", "trace.md"):
+        assert (tables / name).stat().st_size > 0
+    figures = finished_run.folder / "paper_figures" / "tiny"
+    assert len(list(figures.glob("*.pdf"))) == len(list(figures.glob("*.png"))) == 4
+
+
+def test_every_job_left_a_log_with_what_it_said(finished_run):
+    logs = {path.stem: path for path in (finished_run.folder / "results" / "tiny" / "logs").glob("*.log")}
+    assert {"prepare_text", "train_base", "distill_shard_1", "decode_both_k3", "score_translation", "tables"} <= set(logs)
+    assert "dev_bleu" in logs["train_base"].read_text(encoding="utf-8")
+
+
+def test_a_second_run_plans_nothing(finished_run):
+    assert plan(finished_run) == {}
+
+
+def test_another_clone_plans_nothing(finished_run, clone):
+    assert plan(finished_run, "--cores", "1", clone=clone) == {}
+
+
+def test_a_comment_in_the_config_plans_nothing(finished_run):
+    commented = finished_run.folder / "commented.yaml"
+    commented.write_text("# A remark.\n" + finished_run.config.read_text())
+    assert plan(finished_run, config=commented) == {}
+
+
+def test_a_comment_in_the_code_plans_nothing_and_an_edit_runs_what_it_can_change(finished_run, clone, tmp_path):
+    edited = tmp_path / "edited"
+    shutil.copytree(clone, edited)
+    path = edited / "bpd" / "decoding" / "blockwise.py"
+    path.write_text(path.read_text(encoding="utf-8") + "\n# A remark.\n", encoding="utf-8")
+    assert plan(finished_run, clone=edited) == {}
+    path.write_text(path.read_text(encoding="utf-8") + "\nREMARK = 1\n", encoding="utf-8")
+    assert set(plan(finished_run, clone=edited)) == {
+        "decode_base",
+        "decode_both_k3",
+        "decode_regular_k3",
+        "score_translation",
+        "trace_translation",
+        "tables",
+        "figures",
+    }
+
+
+def test_a_changed_criterion_runs_decoding_and_later_only(finished_run):
+    override = "translation={decoding: {approximate_criteria: [top3]}}"
+    assert set(plan(finished_run, "--config", override)) == {"decode_both_k3", "score_translation", "tables", "figures"}
+
+
+def test_a_changed_base_seed_leaves_the_data_and_the_teacher_alone(finished_run):
+    jobs = plan(finished_run, "--config", "translation={base: {seed: 9}}")
+    assert {"train_base", "train_regular_k3", "train_both_k3", "decode_base"} <= set(jobs)
+    assert not {"prepare_text", "train_teacher", "distill_shard", "merge_distillation"} & set(jobs)
+
+
+def test_the_offline_report_holds_tables_and_figures(finished_run, tmp_path):
+    page = tmp_path / "report.html"
+    result = snakemake("--configfile", finished_run.config, "--report", page, folder=finished_run.folder)
+    assert result.returncode == 0, result.stdout + result.stderr
+    text = page.read_text(encoding="utf-8")
+    for name in ("table1.csv", "approximate.csv", "table1_scatter.png", "trace.png"):
+        assert name in text
+    assert re.search(r"Translation", text)

@@ -1,0 +1,84 @@
+"""Which config a call means, what is refused before any job, and the complete list at the paper's scale."""
+
+import pytest
+
+from bpd import grid
+from bpd.config import load_config
+from tests.workflow.driver import ROOT, SNAKEFILE, planned_jobs, snakemake
+
+
+def said(result) -> str:
+    return result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "scale"),
+    [
+        ([], "smoke"),
+        (["--configfile", ROOT / "config" / "mini.yaml"], "mini"),
+        (["--config", "scale=mini"], "mini"),
+        (["--config", "default_scale=mini"], "mini"),
+        (["--config", "default_scale=mini", "scale=smoke"], "smoke"),
+        (["--configfile", ROOT / "config" / "mini.yaml", "--config", "default_scale=paper"], "mini"),
+    ],
+)
+def test_the_config_that_a_call_means(words, scale, tmp_path):
+    result = snakemake("--dry-run", *words, folder=tmp_path)
+    assert planned_jobs(result)
+    assert f"results/{scale}/tables/table1.csv" in said(result)
+    assert all(f"results/{other}/" not in said(result) for other in {"smoke", "mini", "paper"} - {scale})
+
+
+def test_from_the_repository_root_no_snakefile_need_be_named():
+    result = snakemake("--dry-run", "--forceall", folder=ROOT, snakefile=None)
+    assert "results/smoke/tables/table1.csv" in said(result) and planned_jobs(result)["train_base"] == 1
+
+
+def test_the_paper_scale_lists_every_job(tmp_path):
+    config = load_config(ROOT / "config" / "paper.yaml").translation
+    models = grid.head_models(config)
+    assert len(models) == 22
+    jobs = planned_jobs(snakemake("--dry-run", "--config", "scale=paper", folder=tmp_path))
+    expected = {"prepare_text": 1, "train_base": 1, "train_teacher": 1, "distill_shard": 64, "merge_distillation": 1}
+    expected |= {f"train_{model}": 1 for model in models} | {f"decode_{model}": 1 for model in ["base", *models]}
+    expected |= {"score_translation": 1, "trace_translation": 1, "tables": 1, "figures": 1}
+    assert jobs == expected
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("translation={heads: {sead: 1}}", "translation.heads.sead: unknown key"),
+        ("translation={base: {training: {schedule: {peak: 4e-3}}}}", "YAML read this number as text"),
+        ("translation={heads: {block_sizes: [2, 2]}}", "block_sizes names a value twice"),
+        ("translation={distillation: {teacher_seed: 1}}", "the teacher must be another model"),
+        ("translation={decoding: {approximate_criteria: [top0]}}", "approximate_criteria.0"),
+        ("threads=4", "threads: unknown key"),
+        ("scale=huge", "scale 'huge' has no"),
+    ],
+)
+def test_a_bad_override_is_refused_by_name_in_a_dry_run(override, message, tmp_path):
+    result = snakemake("--dry-run", "--config", override, folder=tmp_path)
+    assert result.returncode != 0 and message in said(result)
+    assert "Job stats" not in said(result) and "Traceback" not in said(result)
+
+
+def test_a_nested_override_keeps_its_numbers_and_its_neighbours(tmp_path):
+    override = "translation={heads: {block_sizes: [6], settings: [both]}}"
+    jobs = planned_jobs(snakemake("--dry-run", "--config", override, folder=tmp_path))
+    assert {name for name in jobs if name.startswith("train_")} == {"train_base", "train_teacher", "train_both_k6"}
+
+
+def test_a_wrong_profile_is_refused_by_name(tmp_path):
+    result = snakemake("--dry-run", "--profile", "nowhere", folder=tmp_path)
+    assert result.returncode != 0 and "nowhere" in said(result)
+
+
+def test_without_distilled_settings_no_teacher_is_trained(tmp_path):
+    override = "translation={heads: {settings: [regular, fine_tuning]}}"
+    jobs = planned_jobs(snakemake("--dry-run", "--config", override, folder=tmp_path))
+    assert "train_teacher" not in jobs and "distill_shard" not in jobs and "train_fine_tuning_k4" in jobs
+
+
+def test_the_snakefile_is_a_table_of_contents():
+    assert len(SNAKEFILE.read_text(encoding="utf-8").splitlines()) <= 60
