@@ -28,7 +28,7 @@ $(INSTALLED): requirements.lock requirements-cuda.lock pyproject.toml
 install: $(INSTALLED)  ## Create .venv with the locked packages.
 
 smoke: $(INSTALLED)  ## Run the whole workflow on generated data, in minutes, and print its tables.
-	@$(BIN)/snakemake --cores all
+	@$(BIN)/snakemake --cores all --quiet host reason
 	@$(BIN)/bpd show results/smoke paper_figures/smoke
 
 mini: $(INSTALLED)  ## Run the workflow on Multi30k: hours on two cores. Resumes where it was stopped.
@@ -36,7 +36,7 @@ mini: $(INSTALLED)  ## Run the workflow on Multi30k: hours on two cores. Resumes
 	@$(BIN)/bpd show results/mini paper_figures/mini
 
 test: $(INSTALLED)  ## Run the tests.
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -q
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 lint: $(INSTALLED)  ## Check style: ruff, snakefmt and snakemake's own linter.
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

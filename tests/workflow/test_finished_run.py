@@ -47,7 +47,9 @@ def test_tables_and_figures_are_there_and_agree_with_the_records(finished_run):
 
 def test_every_job_left_a_log_with_what_it_said(finished_run):
     logs = {path.stem: path for path in (finished_run.folder / "results" / "tiny" / "logs").glob("*.log")}
-    assert {"prepare_text", "train_base", "distill_shard_1", "decode_both_k3", "score_translation", "tables"} <= set(logs)
+    assert {"prepare_text", "train_base", "distill_shard_1", "decode_both_k3", "score_translation", "tables"} <= set(
+        logs
+    )
     assert "dev_bleu" in logs["train_base"].read_text(encoding="utf-8")
 
 

@@ -19,9 +19,13 @@ STEPS = 600
 
 def start(folder: Path) -> subprocess.Popen:
     values = tiny_config()
-    values["translation"]["base"]["training"] = TRAINING | {"steps": STEPS, "checkpoint_every": 20, "evaluate_every": 600}
+    values["translation"]["base"]["training"] = TRAINING | {
+        "steps": STEPS,
+        "checkpoint_every": 20,
+        "evaluate_every": 600,
+    }
     (folder / "tiny.yaml").write_text(yaml.safe_dump(values))
-    command = snakemake_command("--configfile", "tiny.yaml", TARGET, snakefile=SNAKEFILE)
+    command = snakemake_command(TARGET, "--configfile", "tiny.yaml", snakefile=SNAKEFILE)
     return subprocess.Popen(
         command,
         cwd=folder,
@@ -34,12 +38,12 @@ def start(folder: Path) -> subprocess.Popen:
 
 
 def wait_for_checkpoint(folder: Path, run: subprocess.Popen) -> None:
-    for _ in range(1200):
+    for _ in range(12_000):
         if list(folder.glob("results/tiny/checkpoints/translation/base/*/checkpoint-*.pt")):
             return
         assert run.poll() is None, run.stdout.read()
         time.sleep(0.05)
-    raise AssertionError("no checkpoint within a minute")
+    raise AssertionError("no checkpoint within ten minutes")
 
 
 def resumed_step(folder: Path) -> int:
@@ -66,7 +70,7 @@ def test_a_run_killed_with_its_driver_goes_on_after_unlocking(tmp_path):
     run.wait()
     assert not (tmp_path / TARGET).exists()
     assert snakemake("--configfile", "tiny.yaml", "--unlock", folder=tmp_path).returncode == 0
-    again = snakemake("--configfile", "tiny.yaml", TARGET, folder=tmp_path)
+    again = snakemake(TARGET, "--configfile", "tiny.yaml", folder=tmp_path)
     assert again.returncode == 0, again.stdout + again.stderr
     assert resumed_step(tmp_path) >= 20
     steps = (tmp_path / "results/tiny/translation/base/training.jsonl").read_text(encoding="utf-8").splitlines()

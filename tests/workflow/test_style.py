@@ -19,7 +19,5 @@ from tests.workflow.driver import ROOT, environment
     ids=lambda words: " ".join(words[:2]),
 )
 def test_the_linter_is_content(words):
-    result = subprocess.run(
-        [sys.executable, "-m", *words], cwd=ROOT, env=environment(), capture_output=True, text=True
-    )
+    result = subprocess.run([sys.executable, "-m", *words], cwd=ROOT, env=environment(), capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
