@@ -53,17 +53,15 @@ def write_records(path: Path, records: Iterable[DecodeRecord]) -> None:
 def read_records(path: Path) -> list[DecodeRecord]:
     """Return the records in `path`; raise `BpdError` naming the first line that is not as it should be."""
     try:
-        lines = Path(path).read_bytes().decode("utf-8").split("\n")
+        lines = Path(path).read_bytes().split(b"\n")
     except OSError as error:
         raise BpdError(f"{path}: cannot read the decode records: {error.strerror}; decode again") from None
-    except UnicodeDecodeError:
-        raise BpdError(f"{path}: not UTF-8, so not decode records; decode again") from None
-    if lines.pop() != "":
+    if lines.pop() != b"":
         raise BpdError(f"{path}: the last line has no end: the file is truncated; decode again")
     records = []
     for number, line in enumerate(lines, start=1):
         try:
-            records.append(_record(json.loads(line), number - 1))
+            records.append(_record(json.loads(line.decode("utf-8")), number - 1))
         except (ValueError, TypeError) as error:
             raise BpdError(f"{path}, line {number}: not a decode record ({error}); decode again") from None
     return records
@@ -83,6 +81,8 @@ def _record(values: Any, index: int) -> DecodeRecord:
         raise ValueError(f"index is {record.index}, expected {index}")
     if record.stop not in STOPS:
         raise ValueError(f"stop is {record.stop!r}, expected one of {', '.join(STOPS)}")
+    if record.stop == "empty" and record.token_ids:
+        raise ValueError(f"stop is empty, but {len(record.token_ids)} tokens were accepted")
     if len(record.block_sizes) != record.iterations or any(size < 1 for size in record.block_sizes):
         raise ValueError(f"{record.iterations} iterations do not match the block sizes {record.block_sizes}")
     if sum(record.block_sizes) != len(record.token_ids):

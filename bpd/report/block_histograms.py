@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def block_histograms(scores: Scores, block_sizes: Sequence[int], settings: Sequence[str], scale: str) -> Figure:
     """Return the share of iterations that accepted each number of tokens: rows are k > 1, columns settings.
 
-    The dotted line is the mean accepted block size. A model that this scale does not have is said to be missing.
+    The dotted line is the mean accepted block size. Where this scale has no such model, the panel says so.
     """
     sizes = [size for size in block_sizes if size > 1] or list(block_sizes)
     figure = new_figure(2.5 * len(settings) + 0.6, 1.5 * len(sizes) + 1.0)
@@ -27,7 +27,7 @@ def block_histograms(scores: Scores, block_sizes: Sequence[int], settings: Seque
             axes = panels[row, column]
             score = scores.get(head_model_name(setting, size), "exact")
             if score is None:
-                axes.text(0.5, 0.5, "not in this grid", ha="center", va="center", transform=axes.transAxes, fontsize=8)
+                axes.text(0.5, 0.5, "no result", ha="center", va="center", transform=axes.transAxes, fontsize=8)
             else:
                 counts = {int(accepted): count for accepted, count in score["block_size_counts"].items()}
                 total = sum(counts.values())

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from bpd.config import FROZEN_SETTINGS
 from bpd.grid import head_model_name
+from bpd.report.labels import Label, label_points
 from bpd.report.published import PAPER, published, table1_cell
 from bpd.report.scores import Scores
 from bpd.report.style import COLOURS, MARKERS, new_figure
@@ -14,6 +17,8 @@ from bpd.report.tables import SETTING_TITLES
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+_PUBLISHED = ", published"
 
 Points = dict[str, list[tuple[int, float, float]]]
 
@@ -25,19 +30,23 @@ def table1_scatter(scores: Scores, block_sizes: Sequence[int], settings: Sequenc
     """
     ours: Points = {setting: [] for setting in settings}
     theirs: Points = {setting: [] for setting in settings}
+    gaps = []
     for setting in settings:
         for block_size in block_sizes:
             score = scores.get(head_model_name(setting, block_size), "exact")
             if score:
                 ours[setting].append((block_size, score["mean_accepted_block_size"], score["bleu"]))
+            elif block_size > 1 or setting in FROZEN_SETTINGS:
+                gaps.append(f"{SETTING_TITLES[setting]}, k = {block_size}")
             if cell := table1_cell(block_size, setting):
                 theirs[setting].append((block_size, cell[1], cell[0]))
     base = scores.get("base", "exact")
     shared = scale == "paper"
-    figure = new_figure(6.4 if shared else 9.6, 4.4)
+    figure = new_figure(9.6, 6.0 if shared else 4.6)
     axes = figure.subplots(1, 1 if shared else 2, squeeze=False)[0]
     _draw(axes[0], ours, base["bleu"] if base else None, hollow=False)
-    axes[0].set_title(f"This replication: {scores.set_name()}, scale {scale}", fontsize=10)
+    filled = " (filled), and published (hollow)" if shared else ""
+    axes[0].set_title(f"This replication{filled}: {scores.set_name()}, scale {scale}", fontsize=10)
     _draw(axes[-1], theirs, published()["table1"]["baseline_bleu"], hollow=True)
     if not shared:
         axes[1].set_title(f"Published: {PAPER}, newstest2013", fontsize=10)
@@ -46,15 +55,49 @@ def table1_scatter(scores: Scores, block_sizes: Sequence[int], settings: Sequenc
         one.set_ylabel("BLEU (sacreBLEU 13a)" if one is axes[0] else "BLEU (as published)")
         one.grid(alpha=0.25)
         one.set_axisbelow(True)
-    handles, labels = axes[0].get_legend_handles_labels()
+    if gaps:
+        said = textwrap.fill("No result: " + "; ".join(gaps), 100 if shared else 60)
+        axes[0].annotate(said, (0.02, 0.02), xycoords="axes fraction", fontsize=7, color=COLOURS["base"])
+    _legend(figure, list(axes))
     if shared:
-        labels = [label for label in labels]
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=9)
+        label_points(axes[0], [*_labels(ours), *_labels(theirs)])
+    else:
+        label_points(axes[0], _labels(ours))
+        label_points(axes[1], _labels(theirs))
     return figure
 
 
+def _legend(figure: Figure, axes: list[Axes]) -> None:
+    """Explain each line once: below two plots ours stand for both, below one ours stand above the published."""
+    handles = {label: handle for one in axes for handle, label in zip(*one.get_legend_handles_labels())}
+    own = [label for label in handles if not label.endswith(_PUBLISHED)]
+    other = [label for label in handles if label.endswith(_PUBLISHED)]
+    if len(axes) > 1:
+        shown = own + [label for label in other if label.removesuffix(_PUBLISHED) not in own]
+    else:
+        # Legends are filled column by column.
+        titles = dict.fromkeys(label.removesuffix(_PUBLISHED) for label in (*own, *other))
+        shown = [label for title in titles for label in (title, title + _PUBLISHED) if label in handles]
+    figure.legend(
+        [handles[label] for label in shown],
+        shown,
+        loc="outside lower center",
+        ncols=5,
+        frameon=False,
+        fontsize=9,
+        columnspacing=1.2,
+    )
+
+
+def _labels(points: Points) -> list[list[Label]]:
+    return [
+        [Label(str(block_size), block, bleu, COLOURS[setting]) for block_size, block, bleu in found]
+        for setting, found in points.items()
+    ]
+
+
 def _draw(axes: Axes, points: Points, baseline: float | None, *, hollow: bool) -> None:
-    suffix = ", published" if hollow else ""
+    suffix = _PUBLISHED if hollow else ""
     for setting, found in points.items():
         if not found:
             continue
@@ -70,13 +113,7 @@ def _draw(axes: Axes, points: Points, baseline: float | None, *, hollow: bool) -
             linestyle="--" if hollow else "-",
             label=SETTING_TITLES[setting] + suffix,
         )
-        for place, (block_size, block, bleu) in enumerate(found):
-            # Neighbours of a cluster get their labels above and below in turn.
-            offset = (5, 5) if place % 2 == 0 else (5, -12)
-            axes.annotate(
-                f"{block_size}", (block, bleu), xytext=offset, textcoords="offset points", fontsize=8, color=colour
-            )
     if baseline is not None:
         label = "Baseline, greedy" + suffix
-        axes.axhline(baseline, color=COLOURS["base"], linewidth=0.9, linestyle=":", label=label)
+        axes.axhline(baseline, color=COLOURS["base"], linewidth=0.9, linestyle="-." if hollow else ":", label=label)
     axes.margins(x=0.08, y=0.12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ _OWN = (
     "iterations", "calls", "sentences", "cut_at_length_limit", "sentences_unlike_greedy", "bleu_intl",
     "bleu_compound_split", "brevity_penalty", "signature", "signature_intl",
 )  # fmt: skip
+_TEXTS = ("model", "set", "role", "criterion", "signature", "signature_intl")
+_SHOWN = ("bleu", "mean_accepted_block_size")
 _PROVENANCE = (
     "checkpoint_sha256",
     "config_sha256",
@@ -41,8 +44,11 @@ class Scores:
             raise BpdError("no score files were given; run `bpd score` first")
 
     def get(self, model: str, criterion: str, role: str = "dev") -> dict[str, Any] | None:
-        """Return one score, or none where this scale has no such model or decoding."""
-        return self._scores.get((model, role, criterion))
+        """Return one score, or none where this scale has no such model or decoding, or it is not a number."""
+        score = self._scores.get((model, role, criterion))
+        if score is None or any(math.isnan(score[name]) for name in _SHOWN):
+            return None
+        return score
 
     def set_name(self, role: str = "dev") -> str:
         """Return the name of the dev or test set."""
@@ -80,9 +86,21 @@ class Scores:
 def _read(path: Path) -> dict[str, Any]:
     try:
         score = json.loads(path.read_text(encoding="utf-8"))
-        missing = [name for name in (*_OWN, "decoding") if name not in score]
+        missing = [name for name in (*_OWN, "block_size_counts", "decoding") if name not in score]
     except (OSError, ValueError, TypeError):
         raise BpdError(f"{path}: missing or damaged score; run `bpd score` again") from None
     if missing:
         raise BpdError(f"{path}: the score lacks {', '.join(missing)}; run `bpd score` again")
+    faulty = [name for name in _OWN if not isinstance(score[name], _kind(name)) or isinstance(score[name], bool)]
+    faulty += [name for name in ("block_size_counts", "decoding") if not isinstance(score[name], dict)]
+    if faulty:
+        found = ", ".join(f"{name} is {score[name]!r}" for name in faulty)
+        raise BpdError(f"{path}: damaged score ({found}); run `bpd score` again")
     return score
+
+
+def _kind(name: str) -> tuple[type, ...]:
+    if name in _TEXTS:
+        return (str,)
+    # Only exact decoding is compared with greedy decoding.
+    return (int, float, type(None)) if name == "sentences_unlike_greedy" else (int, float)

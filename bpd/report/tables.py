@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 from bpd.atomic import write_text
@@ -12,6 +12,11 @@ from bpd.report.published import PAPER, approximate_cell, published, table1_cell
 from bpd.report.scores import Scores
 
 GAP = "–"
+_LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
+    | {"|": "\\textbar{}", GAP: "--"}
+)
 SETTING_TITLES = {
     "regular": "Regular",
     "distillation": "Distillation",
@@ -54,18 +59,9 @@ class Table:
         """Return one line a cell: k, column, ours and published, empty where there is no number."""
         import pandas
 
-        rows = [
-            {
-                "k": block_size,
-                self.column_key: column,
-                "bleu": cell.bleu,
-                "mean_accepted_block_size": cell.mean_accepted_block_size,
-                "published_bleu": cell.published_bleu,
-                "published_mean_accepted_block_size": cell.published_mean_accepted_block_size,
-            }
-            for (block_size, column), cell in self.cells.items()
-        ]
-        return pandas.DataFrame(rows).to_csv(index=False, lineterminator="\n")
+        names = ["k", self.column_key, *(field.name for field in fields(Cell))]
+        rows = [(*place, *astuple(cell)) for place, cell in self.cells.items()]
+        return pandas.DataFrame(rows, columns=names).to_csv(index=False, lineterminator="\n")
 
     def markdown(self) -> str:
         """Return the table as Markdown: ours and published in two columns for each setting."""
@@ -197,6 +193,4 @@ def _dashes(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    for character in "&%$#_{}":
-        text = text.replace(character, f"\\{character}")
-    return text.replace("–", "--").replace("|", "\\textbar{}")
+    return text.translate(_LATEX)

@@ -23,13 +23,26 @@ def read_trace(path: Path) -> dict[str, Any]:
     """Return a trace that `bpd trace` wrote; raise `BpdError` where it is missing or damaged."""
     try:
         trace = json.loads(Path(path).read_text(encoding="utf-8"))
-        for name in ("source", "translation", "model", "block_size", "steps"):
-            trace[name]
-        for step in trace["steps"]:
-            step["proposed"], step["accepted"]
+        sound = (
+            all(isinstance(trace[name], str) for name in ("source", "translation", "model"))
+            and len(trace["steps"]) > 0
+            and all(_is_sound(step["proposed"], step["accepted"]) for step in trace["steps"])
+        )
     except (OSError, ValueError, KeyError, TypeError):
-        raise BpdError(f"{path}: missing or damaged trace; run `bpd trace` again") from None
+        sound = False
+    if not sound:
+        raise BpdError(f"{path}: missing or damaged trace; run `bpd trace` again")
     return trace
+
+
+def _is_sound(proposed: Any, accepted: Any) -> bool:
+    """Return whether a step accepts at least one of its proposed pieces, in their order from the first."""
+    return (
+        isinstance(proposed, list)
+        and all(isinstance(piece, str) for piece in proposed)
+        and len(accepted) > 0
+        and proposed[: len(accepted)] == accepted
+    )
 
 
 def accepted_sizes(trace: dict[str, Any]) -> list[int]:
@@ -83,17 +96,19 @@ def trace_figure(trace: dict[str, Any], scale: str) -> Figure:
     line = max(40, int(width / 0.082))
     title = f"{trace['model']}, exact criterion, scale {scale} (coloured: accepted; grey: rejected)"
     axes.text(0.15, 0.25, title, fontsize=9, va="center", fontweight="bold")
-    axes.text(0.15, 0.52, _shortened(f"Source: {trace['source']}", line), fontsize=9, va="center")
+    axes.text(0.15, 0.52, _shortened(f"Source: {trace['source']}", line), fontsize=9, va="center", parse_math=False)
     top = 0.92
     for number, row in enumerate(rows):
         _draw_row(axes, number, row, top + _ROW_INCHES * number)
     sizes, theirs = accepted_sizes(trace), published()["trace"]["accepted"]
     bottom = top + _ROW_INCHES * len(rows) + 0.08
-    axes.text(0.15, bottom, _shortened(f"Output: {trace['translation']}", line), fontsize=9, va="center")
-    summary = (
-        f"Accepted here: {', '.join(map(str, sizes))}.  Published example (k = 10): {', '.join(map(str, theirs))}."
+    axes.text(
+        0.15, bottom, _shortened(f"Output: {trace['translation']}", line), fontsize=9, va="center", parse_math=False
     )
-    axes.text(0.15, bottom + 0.27, summary, fontsize=9, va="center")
+    here = _shortened(f"Accepted here, {len(sizes)} steps: {', '.join(map(str, sizes))}", line)
+    published_steps = f"Published example (k = 10), {len(theirs)} steps: {', '.join(map(str, theirs))}"
+    axes.text(0.15, bottom + 0.27, here, fontsize=9, va="center")
+    axes.text(0.15, bottom + 0.54, published_steps, fontsize=9, va="center")
     return figure
 
 
@@ -113,13 +128,13 @@ def _draw_row(axes: Any, number: int, row: list[tuple[str, bool]], y: float) -> 
         axes.add_patch(Rectangle((x, y - 0.12), width, 0.24, fill=False, edgecolor=edge, linewidth=0.8))
         axes.text(
             x + width / 2, y, _shown(piece), fontsize=8, va="center", ha="center", family="monospace",
-            color="#111111" if kept else _REJECTED,
+            color="#111111" if kept else _REJECTED, parse_math=False,
         )  # fmt: skip
         x += width + _GAP_INCHES
 
 
 def _shown(piece: str) -> str:
-    return piece.replace("▁", "␣").replace("$", r"\$")
+    return piece.replace("▁", "␣")
 
 
 def _width(piece: str) -> float:
@@ -131,5 +146,4 @@ def _code(piece: str) -> str:
 
 
 def _shortened(text: str, characters: int) -> str:
-    text = text.replace("$", r"\$")
     return text if len(text) <= characters else text[: characters - 1] + "…"

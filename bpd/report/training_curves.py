@@ -15,23 +15,30 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WINDOW = 9
+_NUMBERS = {"step": ("loss",), "evaluation": ("dev_bleu",)}
 
 
 def read_journal(path: Path) -> list[dict[str, Any]]:
     """Return the records of a `training.jsonl`; raise `BpdError` naming the first bad line."""
     records = []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
+        lines = path.read_bytes().splitlines()
+    except OSError:
         raise BpdError(f"{path}: missing or damaged training journal; train the model again") from None
     for number, line in enumerate(lines, start=1):
         try:
-            record = json.loads(line)
-            record["event"], record["step"]
+            record = json.loads(line.decode("utf-8"))
+            numbers = [record["step"], *(record[name] for name in _NUMBERS.get(record["event"], ()) if name in record)]
+            if (record["event"] == "step" and "loss" not in record) or not all(map(_is_number, numbers)):
+                raise ValueError
             records.append(record)
         except (ValueError, KeyError, TypeError):
             raise BpdError(f"{path}, line {number}: not a journal record; train the model again") from None
     return records
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def training_curves(journals: Mapping[str, Path], scale: str) -> Figure:

@@ -86,8 +86,10 @@ def test_names_of_criteria(name, criterion):
 
 @pytest.mark.parametrize(
     "name",
-    ["", "top", "top0", "top-1", "top2.5", "top02", "exact1", "distance", "distance-1", "minimum", "minimum0"]
-    + ["Exact", " exact", "exact\n", "top２", "nearest2", "beam4"],
+    [
+        *("", "top", "top0", "top-1", "top2.5", "top02", "top２", "exact1", "distance", "distance-1"),
+        *("minimum", "minimum0", "Exact", " exact", "exact\n", "nearest2", "beam4"),
+    ],
 )
 def test_other_names_are_refused(name):
     with pytest.raises(BpdError, match="unknown criterion"):

@@ -20,11 +20,11 @@ PENALTIES = (0.0, 0.6, 1.0)
 
 
 def spelled(probabilities: dict[tuple[int, ...], dict[int, float]], vocabulary: int = 8) -> Logits:
-    """Return p₁ with the given probabilities after each prefix; prefixes and tokens not named are impossible."""
+    """Return p₁ with the given probabilities after each prefix; tokens not named are impossible there."""
 
     def logits(source: tuple[int, ...], prefix: tuple[int, ...], head: int) -> list[float]:
-        named = probabilities[prefix]
-        return [math.log(named[token]) if token in named else -1e9 for token in range(vocabulary)]
+        named = probabilities.get(prefix, {0: 1.0})
+        return [math.log(named[token]) if token in named else -math.inf for token in range(vocabulary)]
 
     return logits
 
@@ -41,7 +41,7 @@ def test_an_exhaustive_beam_finds_the_best_of_all_outputs(block):
                 ((reference.normalised_score(logits, SOURCE, tokens, penalty), tokens) for tokens in sequences),
                 reverse=True,
             )
-            model = ScriptedModel(logits, [LONGEST])
+            model = ScriptedModel(logits, [LONGEST], idle_rows=True)
             (best,) = beam(model, [SOURCE], [LONGEST], beam_size=EXHAUSTIVE, length_penalty=penalty)
             assert (tuple(best.token_ids), best.stop) == (expected[0][1], "end")
             assert best.score == pytest.approx(expected[0][0], abs=1e-5)
@@ -79,7 +79,7 @@ def expected_by_the_original_rules(
     return [(live[0][1], live[0][0] / divisor(limit), "length")]
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(derandomize=True, deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
     limits=st.lists(st.integers(1, 8), min_size=1, max_size=4),
@@ -105,7 +105,7 @@ def test_narrow_beams_search_as_the_original_did_and_sentences_do_not_meet(seed,
             assert found[0].calls == sum(row in rows for rows, _ in model.calls) <= limit
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=40)
 @given(
     seed=st.integers(0, 10**6),
     limits=st.lists(st.integers(1, 8), min_size=1, max_size=4),
@@ -161,7 +161,7 @@ PAIR = spelled(
 
 def test_the_penalty_flips_the_order_of_a_short_and_a_long_hypothesis():
     def found(penalty):
-        model = ScriptedModel(PAIR, [8])
+        model = ScriptedModel(PAIR, [8], idle_rows=True)
         return beam_n_best(model, [SOURCE], [8], beam_size=4, length_penalty=penalty)[0][:2]
 
     assert [one.token_ids for one in found(0.0)] == [SHORT, LONG]
@@ -170,7 +170,7 @@ def test_the_penalty_flips_the_order_of_a_short_and_a_long_hypothesis():
     # The end symbol counts: divided by (5 + 6) / 6 and by (5 + 2) / 6.
     assert [one.score for one in found(1.0)] == pytest.approx([-2.4 * 6 / 11, -2.0 * 6 / 7], abs=1e-5)
     for penalty, winner in ((0.0, SHORT), (0.6, LONG), (1.0, LONG)):
-        (best,) = beam(ScriptedModel(PAIR, [8]), [SOURCE], [8], beam_size=4, length_penalty=penalty)
+        (best,) = beam(ScriptedModel(PAIR, [8], idle_rows=True), [SOURCE], [8], beam_size=4, length_penalty=penalty)
         assert best.token_ids == winner
 
 
@@ -197,19 +197,20 @@ def test_the_best_hypothesis_cut_at_the_limit_is_returned_only_if_none_ended():
     logits = spelled(
         {
             (): {3: 0.6, 4: 0.4},
-            (3,): {3: 0.5, 4: 0.5 - 1e-3, END: 1e-3},
+            (3,): {3: 0.4, 4: 0.3, 0: 0.3 - 1e-3, END: 1e-3},
             (4,): {3: 1.0 - 1e-3, END: 1e-3},
         }
     )
     options = {"beam_size": 2, "length_penalty": 1.0}
     (cut,) = beam(ScriptedModel(logits, [2]), [SOURCE], [2], **options)
-    # (4, 3) of probability 0.4 · 0.999 passes (3, 3) of 0.6 · 0.5; the divisor is (5 + 2) / 6.
+    # (4, 3) of probability 0.4 · 0.999 passes (3, 3) of 0.6 · 0.4; the divisor is (5 + 2) / 6.
     assert (cut.token_ids, cut.stop) == ([4, 3], "length")
     assert cut.score == pytest.approx(math.log(0.4 * 0.999) * 6 / 7, abs=1e-5)
     (found,) = beam_n_best(ScriptedModel(logits, [2]), [SOURCE], [2], **options)
     assert found == [cut]
+    # Among the 2 · 4 best, (3, END) is found, and preferred although it is far less probable.
     wide = {"beam_size": 4, "length_penalty": 1.0}
-    (ended,) = beam(ScriptedModel(logits, [2]), [SOURCE], [2], **wide)
+    (ended,) = beam(ScriptedModel(logits, [2], idle_rows=True), [SOURCE], [2], **wide)
     assert (ended.token_ids, ended.stop) == ([3, END], "end")
 
 
