@@ -36,8 +36,8 @@ def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
     return _sacrebleu(hypotheses, references, "13a")[0].score
 
 
-def all_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> Bleu:
-    """Return 13a BLEU and the two extras; warn of hypotheses that look tokenised.
+def all_bleu(hypotheses: Sequence[str], references: Sequence[str], name: str = "the hypotheses") -> Bleu:
+    """Return 13a BLEU and the two extras; warn, with their `name`, of hypotheses that look tokenised.
 
     Raises `BpdError` where the counts differ, or there is nothing to score.
     """
@@ -45,7 +45,7 @@ def all_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> Bleu:
     intl, signature_intl = _sacrebleu(hypotheses, references, "intl")
     split, _ = _sacrebleu(_split_compounds(tuple(hypotheses)), _split_compounds(tuple(references)), "none")
     if looks_tokenised(hypotheses) and not looks_tokenised(references):
-        warnings.warn("the hypotheses look tokenised (they end in ' .'); BLEU wants detokenised text", stacklevel=2)
+        warnings.warn(f"{name} look tokenised (lines end in ' .'); BLEU wants detokenised text", stacklevel=2)
     return Bleu(plain.score, signature, plain.bp, intl.score, signature_intl, split.score)
 
 
@@ -56,16 +56,22 @@ def looks_tokenised(lines: Sequence[str]) -> bool:
 
 
 def _sacrebleu(hypotheses: Sequence[str], references: Sequence[str], tokenize: str) -> tuple[Any, str]:
-    from sacrebleu.metrics import BLEU
-
     if len(hypotheses) != len(references):
         raise BpdError(f"{len(hypotheses)} hypotheses cannot be scored against {len(references)} references")
     if not hypotheses:
         raise BpdError("there is nothing to score: no hypotheses")
+    metric = _metric(tuple(references), tokenize)
+    return metric.corpus_score(list(hypotheses), None), str(metric.get_signature())
+
+
+# Counting a set's n-grams costs as much as scoring against them, and one job scores dozens of systems of two sets.
+@lru_cache(maxsize=8)
+def _metric(references: tuple[str, ...], tokenize: str) -> Any:
+    """Return sacreBLEU's metric, which keeps what it counted in `references`."""
+    from sacrebleu.metrics import BLEU
+
     # `force` silences sacreBLEU's own warning about tokenised text: ours says it once, and where it is meant it rests.
-    metric = BLEU(tokenize=tokenize, force=True)
-    score = metric.corpus_score(list(hypotheses), [list(references)])
-    return score, str(metric.get_signature())
+    return BLEU(tokenize=tokenize, force=True, references=[list(references)])
 
 
 @lru_cache(maxsize=4)

@@ -72,6 +72,23 @@ class Scores:
         changed = " with uncommitted changes" if dirty else ""
         return f"device {all_of('device')}; precision {all_of('precision')}; commit {commits}{changed}"
 
+    def origins(self, keys: Iterable[tuple[str, str]], role: str = "dev") -> list[dict[str, str]]:
+        """Return what each model behind these (model, criterion) pairs is: seed, config and checkpoint, hashes cut."""
+        rows = []
+        for model, criterion in keys:
+            if (score := self.get(model, criterion, role)) is None:
+                continue
+            told = score["decoding"]
+            row = {
+                "model": model,
+                "seed": str(told.get("seed")),
+                "config": str(told.get("config_sha256"))[:12],
+                "checkpoint": str(told.get("checkpoint_sha256"))[:12],
+            }
+            if row not in rows:
+                rows.append(row)
+        return rows
+
     def frame(self) -> pandas.DataFrame:
         """Return all scores with their provenance, a row each, sorted by model, role and criterion."""
         import pandas

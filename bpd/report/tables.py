@@ -45,7 +45,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """A table laid out like the paper's: a row for each k, a column for each setting or criterion."""
+    """A table laid out like the paper's: a row for each k, a column for each setting or criterion.
+
+    `cells` may hold more than the layout shows: the baseline stands in the CSV and in the notes. `origins` says of
+    each model what its numbers were made with.
+    """
 
     name: str
     column_key: str
@@ -54,6 +58,7 @@ class Table:
     cells: dict[tuple[int, str], Cell]
     caption: str
     notes: tuple[str, ...]
+    origins: list[dict[str, str]]
 
     def csv(self) -> str:
         """Return one line a cell: k, column, ours and published, empty where there is no number."""
@@ -75,7 +80,11 @@ class Table:
                 cell = self.cells.get((block_size, column))
                 values += [cell.ours(), cell.theirs()] if cell else [GAP, GAP]
             lines.append(_row(values))
-        return "\n".join([*lines, "", *(f"{note}  " for note in self.notes)]) + "\n"
+        lines += ["", *(f"{note}  " for note in self.notes)]
+        if self.origins:
+            names = list(self.origins[0])
+            lines += ["", _row(names), _row(["---"] * len(names)), *(_row(list(row.values())) for row in self.origins)]
+        return "\n".join(lines) + "\n"
 
     def latex(self) -> str:
         """Return the table as LaTeX with booktabs; published numbers stand below ours, smaller and slanted."""
@@ -97,20 +106,28 @@ class Table:
             lines.append(" & ".join([str(block_size), *map(_dashes, ours)]) + " \\\\")
             lines.append(" & ".join(["", *map(_dashes, theirs)]) + " \\\\")
         notes = " ".join(_escaped(note) for note in self.notes)
-        lines += ["\\bottomrule", "\\end{tabular}", f"\\par\\smallskip\\footnotesize {notes}", "\\end{table}"]
-        return "\n".join(lines) + "\n"
+        lines += ["\\bottomrule", "\\end{tabular}", f"\\par\\smallskip\\footnotesize {notes}"]
+        if self.origins:
+            names = list(self.origins[0])
+            lines += [f"\\par\\smallskip\\scriptsize\\begin{{tabular}}{{{'l' * len(names)}}}", "\\toprule"]
+            lines += [" & ".join(names) + " \\\\", "\\midrule"]
+            lines += [" & ".join(map(_escaped, row.values())) + " \\\\" for row in self.origins]
+            lines += ["\\bottomrule", "\\end{tabular}"]
+        return "\n".join([*lines, "\\end{table}"]) + "\n"
 
 
 def table1(scores: Scores, block_sizes: Sequence[int], settings: Sequence[str], scale: str) -> Table:
-    """Return Table 1 on the dev set, with the base model's greedy BLEU in its notes."""
+    """Return Table 1 on the dev set; the base model's greedy BLEU stands in the notes and, as k = 1, in the CSV."""
     cells = {}
+    base = scores.get("base", "exact")
+    if base:
+        cells[1, "base"] = _cell(base, (published()["table1"]["baseline_bleu"], None))
     for block_size in block_sizes:
         for setting in settings:
             ours = scores.get(head_model_name(setting, block_size), "exact")
             theirs = table1_cell(block_size, setting)
             if ours or theirs:
                 cells[block_size, setting] = _cell(ours, theirs)
-    base = scores.get("base", "exact")
     baseline = f"Baseline, greedy, before any head: BLEU {base['bleu']:.2f}" if base else "No baseline was decoded"
     baseline += f"; published {published()['table1']['baseline_bleu']:.2f}."
     return Table(
@@ -121,6 +138,7 @@ def table1(scores: Scores, block_sizes: Sequence[int], settings: Sequence[str], 
         cells=cells,
         caption=f"Table 1. BLEU / mean accepted block size on {scores.set_name()} (dev), scale {scale}",
         notes=(baseline, *_notes(scores, scale)),
+        origins=scores.origins([("base", "exact"), *((_model(cell), "exact") for cell in cells if cell[1] != "base")]),
     )
 
 
@@ -147,6 +165,7 @@ def approximate_table(scores: Scores, block_sizes: Sequence[int], criteria: Sequ
             f"BLEU / mean accepted block size on {scores.set_name()} (dev), scale {scale}"
         ),
         notes=(described, *_notes(scores, scale)),
+        origins=scores.origins([(head_model_name("both", size), criterion) for size, criterion in cells]),
     )
 
 
@@ -161,7 +180,11 @@ def write_table(table: Table, folder: Path) -> list[Path]:
     return paths
 
 
-def _cell(ours: dict | None, theirs: tuple[float, float] | None) -> Cell:
+def _model(cell: tuple[int, str]) -> str:
+    return head_model_name(cell[1], cell[0])
+
+
+def _cell(ours: dict | None, theirs: tuple[float, float | None] | None) -> Cell:
     bleu, block = (ours["bleu"], ours["mean_accepted_block_size"]) if ours else (None, None)
     return Cell(bleu, block, *(theirs or (None, None)))
 

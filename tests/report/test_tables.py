@@ -39,6 +39,7 @@ def approximate(scores):
 def test_table_1_as_csv(table):
     assert table.csv() == (
         f"k,setting,{HEADER}\n"
+        "1,base,24.126,1.0,25.56,\n"
         "1,regular,,,26.0,1.0\n"
         "1,distillation,,,26.41,1.0\n"
         "2,regular,24.0,1.5,25.81,1.51\n"
@@ -67,11 +68,11 @@ def test_the_approximate_table_as_csv(approximate):
 
 def test_a_table_of_nothing_keeps_its_header(scores):
     assert approximate_table(scores, (1,), ("top2",), "mini").csv() == f"k,criterion,{HEADER}\n"
-    assert table1(scores, (1,), ("both",), "mini").csv() == f"k,setting,{HEADER}\n"
+    assert table1(scores, (1,), ("both",), "mini").csv() == f"k,setting,{HEADER}\n1,base,24.126,1.0,25.56,\n"
 
 
 def test_table_1_as_markdown(table):
-    rows = [line for line in table.markdown().splitlines() if line.startswith("| ")]
+    rows = [line for line in table.markdown().split("Baseline")[0].splitlines() if line.startswith("| ")]
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
     assert cells[0] == [
         "k",
@@ -94,6 +95,15 @@ def test_table_1_says_what_it_is_of(table):
     assert "sacreBLEU signature: nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0." in text
     assert "device cpu; precision fp32; commit 0123456789ab" in text
     assert "Published: Stern et al. (2018), newstest2013, WMT14 English–German." in text
+
+
+def test_table_1_says_what_each_model_is(table):
+    origins = table.markdown().split("\n\n")[-1].splitlines()
+    assert origins[0] == "| model | seed | config | checkpoint |"
+    models = [row.split("|")[1].strip() for row in origins[2:]]
+    assert models == ["base", "regular_k2", "both_k2", "both_k3"]
+    assert all(len(row.split("|")[4].strip()) == 12 for row in origins[2:])
+    assert "both\\_k3 & " in table.latex()
 
 
 def test_only_below_the_paper_scale_readers_are_told_not_to_compare(scores):
@@ -151,4 +161,4 @@ def test_a_table_is_written_three_ways(table, tmp_path):
     assert [path.name for path in paths] == ["table1.csv", "table1.md", "table1.tex"]
     assert [path.read_text(encoding="utf-8") for path in paths] == [table.csv(), table.markdown(), table.latex()]
     with open(paths[0], encoding="utf-8", newline="") as stream:
-        assert len(list(csv.DictReader(stream))) == len(table.cells) == 11
+        assert len(list(csv.DictReader(stream))) == len(table.cells) == 12
