@@ -47,6 +47,23 @@ def settings_of(kind: type[SectionType], settings: str | None, config: Path | No
     return validate_section(kind, values, "--settings")
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from bpd import __version__
+
+        print(f"bpd {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Blockwise Parallel Decoding, replicated: prepare, train, distil, decode, score and report."""
+
+
 @prepare_app.command("text")
 def prepare_text_command(
     output: Annotated[Path, typer.Option(help="The folder to write.")],
@@ -138,9 +155,12 @@ def decode_command(
     from bpd.commands.decode import decode
     from bpd.config import DecodeSettings
 
-    chosen = settings_of(
-        DecodeSettings, settings, config, lambda whole: grid.decode_settings(whole.translation, model.name)
-    )
+    def select(whole: Config) -> DecodeSettings:
+        from bpd.models.model_folder import read_settings
+
+        return grid.decode_settings(whole.translation, read_settings(model)[0].model)
+
+    chosen = settings_of(DecodeSettings, settings, config, select)
     decode(chosen, model, data, output, batch_rows)
 
 
@@ -169,10 +189,12 @@ def trace_command(
     config: ConfigOption = None,
 ) -> None:
     """Decode one sentence and record each step: what was proposed, and what was accepted."""
+    from bpd import grid
     from bpd.commands.trace import trace
     from bpd.config import TraceSettings
 
-    trace(settings_of(TraceSettings, settings, config, lambda whole: whole.translation.trace), model, data, output)
+    chosen = settings_of(TraceSettings, settings, config, lambda whole: grid.trace_settings(whole.translation))
+    trace(chosen, model, data, output)
 
 
 @app.command("tables")
@@ -223,7 +245,12 @@ def translate_command(
     model: Annotated[Path, typer.Argument(help="The model folder.")],
     sentences: Annotated[list[str] | None, typer.Argument(help="Sentences; without any, lines of --input.")] = None,
     input_file: Annotated[Path | None, typer.Option("--input", help="A text file; - or none: standard input.")] = None,
-    criterion: Annotated[str, typer.Option(help="exact, top2, top3, minimum2 …, or greedy.")] = "exact",
+    criterion: Annotated[
+        str,
+        typer.Option(
+            help="exact; top2, top3 …: also p₁'s second, third best pass; minimum2 …: two pass unseen; greedy."
+        ),
+    ] = "exact",
     block_size: Annotated[int | None, typer.Option(min=1, help="Propose fewer tokens than the model can.")] = None,
     show_blocks: Annotated[bool, typer.Option("--blocks", help="Show the accepted blocks of each sentence.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
@@ -235,7 +262,14 @@ def translate_command(
 
     if sentences and input_file:
         raise BpdError("give sentences or --input, not both")
-    lines = sentences or iterate_lines(Path("/dev/stdin") if input_file in (None, Path("-")) else input_file)
+    if sentences:
+        lines = sentences
+    elif input_file not in (None, Path("-")):
+        lines = iterate_lines(input_file)
+    else:
+        lines = iterate_lines(Path("/dev/stdin"))
+        # A person at a keyboard wants each answer at once.
+        batch_rows = 1 if sys.stdin.isatty() else batch_rows
     translate(
         model,
         lines,
@@ -276,6 +310,12 @@ def main() -> None:
         app()
     except BpdError as error:
         print(f"bpd: {error}", file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.exit(1)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"bpd: {place}{error.strerror or error}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         print("bpd: interrupted; the same command resumes or starts again", file=sys.stderr)

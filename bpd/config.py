@@ -19,6 +19,7 @@ from bpd.errors import BpdError
 Setting = Literal["regular", "distillation", "fine_tuning", "both"]
 Corpus = Literal["gold", "distilled"]
 PositiveInt = Annotated[int, Field(gt=0)]
+Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 CriterionName = Annotated[str, Field(pattern=r"^(exact|top[1-9]\d*|distance\d+|minimum[1-9]\d*)$")]
 
@@ -47,11 +48,11 @@ class GeneratedTextConfig(Section):
     train_pairs: PositiveInt
     dev_pairs: PositiveInt
     test_pairs: PositiveInt
-    seed: int
+    seed: Seed
 
 
 class VocabularyConfig(Section):
-    """The shared SentencePiece BPE vocabulary (DESIGN section 4: about 32 k subwords at the paper scale)."""
+    """The shared SentencePiece BPE vocabulary (about 32 k subwords at the paper scale)."""
 
     size: Annotated[int, Field(ge=16, le=65536)]
     byte_fallback: bool
@@ -74,9 +75,19 @@ class TranslationDataConfig(Section):
             raise ValueError("the section 'generated' must be given exactly when source is 'generated'")
         return self
 
+    @model_validator(mode="after")
+    def _files_are_known(self) -> Self:
+        from bpd.data.fetch import require_known
+
+        try:
+            require_known(self.files)
+        except BpdError as problem:
+            raise ValueError(str(problem)) from None
+        return self
+
 
 class TransformerConfig(Section):
-    """Shape and regularisation of the encoder–decoder Transformer (DESIGN section 4)."""
+    """Shape and regularisation of the encoder–decoder Transformer."""
 
     d_model: PositiveInt
     d_ff: PositiveInt
@@ -154,7 +165,7 @@ class HeadTrainingConfig(Section):
 class HeadsConfig(Section):
     """The grid of proposal-head models: block sizes × settings (Table 1)."""
 
-    seed: int
+    seed: Seed
     block_sizes: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
     settings: Annotated[tuple[Setting, ...], Field(min_length=1)]
     first_head: Literal["learned", "identity"]
@@ -173,14 +184,14 @@ class HeadsConfig(Section):
 class BaseConfig(Section):
     """The base model's seed and training."""
 
-    seed: int
+    seed: Seed
     training: TrainingConfig
 
 
 class DistillationConfig(Section):
     """Sequence-level distillation by beam search of a teacher that differs from the base in its seed only."""
 
-    teacher_seed: int
+    teacher_seed: Seed
     beam_size: PositiveInt
     length_penalty: Annotated[float, Field(ge=0)]
     shards: PositiveInt
@@ -196,7 +207,7 @@ class DecodingConfig(Section):
     precision: Literal["fp32", "bf16"]
 
 
-class TraceSettings(Section):
+class TraceConfig(Section):
     """The sentence whose decoding is shown step by step (paper section 7.4): of the dev set, or one's own."""
 
     dev_index: Annotated[int, Field(ge=0)] | None = None
@@ -218,13 +229,24 @@ class TranslationConfig(Section):
     distillation: DistillationConfig
     heads: HeadsConfig
     decoding: DecodingConfig
-    trace: TraceSettings
+    trace: TraceConfig
 
     @model_validator(mode="after")
     def _combinations_are_possible(self) -> Self:
+        if max(self.heads.block_sizes) == 1 and not set(self.heads.settings) & set(FROZEN_SETTINGS):
+            raise ValueError(
+                "heads.block_sizes and heads.settings give no model: k = 1 is trained over a frozen base only"
+            )
         if self.distillation.teacher_seed == self.base.seed:
             raise ValueError("distillation.teacher_seed equals base.seed: the teacher must be another model")
+        if len(set(self.decoding.approximate_criteria)) < len(self.decoding.approximate_criteria):
+            raise ValueError("decoding.approximate_criteria names a criterion twice")
         for name in self.decoding.approximate_criteria:
+            if name.startswith("minimum") and int(name.removeprefix("minimum")) > max(self.heads.block_sizes):
+                raise ValueError(
+                    f"decoding.approximate_criteria: '{name}' is above the largest of heads.block_sizes, "
+                    f"{max(self.heads.block_sizes)}"
+                )
             if name == "exact" or name.startswith("distance"):
                 raise ValueError(f"decoding.approximate_criteria: '{name}' is no approximate criterion for text")
         for training in (self.base.training, self.heads.frozen.training, self.heads.fine_tuned.training):
@@ -258,12 +280,11 @@ class TrainSettings(Section):
 
     task: Literal["translation"]
     model: str
-    seed: int
+    seed: Seed
     corpus: Corpus
     transformer: TransformerConfig
     training: TrainingConfig
     heads: HeadSpec | None = None
-    max_extra_tokens: PositiveInt
 
 
 class PrepareSettings(Section):
@@ -289,6 +310,13 @@ class DecodeSettings(Section):
     length_penalty: Annotated[float, Field(ge=0)]
     max_extra_tokens: PositiveInt
     precision: Literal["fp32", "bf16"]
+
+
+class TraceSettings(Section):
+    """All that `bpd trace` needs to know."""
+
+    trace: TraceConfig
+    max_extra_tokens: PositiveInt
 
 
 class ReportSettings(Section):
@@ -333,12 +361,28 @@ def _describe(problem: Any) -> str:
     return f"  {key}: {message}, found {found!r}{hint}"
 
 
-def load_config(path: Path) -> Config:
-    """Read and validate a YAML config file; raise `BpdError` that names the file and every faulty key."""
+class _LoaderOfUniqueKeys(yaml.SafeLoader):
+    """YAML's own rule, which PyYAML lets pass: a key stands once in its mapping."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
+        for key, _ in node.value:
+            if keys.count(key.value) > 1:
+                place = f"line {key.start_mark.line + 1}"
+                raise yaml.YAMLError(f"the key '{key.value}' stands twice in one section, the first time in {place}")
+        return super().construct_mapping(node, deep)
+
+
+def read_config_values(path: Path) -> Any:
+    """Return the plain values of a YAML config; raise `BpdError` where it cannot be read or names a key twice."""
     try:
-        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        return yaml.load(Path(path).read_text(encoding="utf-8"), _LoaderOfUniqueKeys)
     except OSError as error:
         raise BpdError(f"{path}: cannot read the configuration: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise BpdError(f"{path}: not a YAML file: {error}") from None
-    return validate_section(Config, values, str(path))
+
+
+def load_config(path: Path) -> Config:
+    """Read and validate a YAML config file; raise `BpdError` that names the file and every faulty key."""
+    return validate_section(Config, read_config_values(path), str(path))

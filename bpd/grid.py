@@ -14,6 +14,7 @@ from bpd.config import (
     PrepareSettings,
     ReportSettings,
     Setting,
+    TraceSettings,
     TrainSettings,
     TranslationConfig,
 )
@@ -59,7 +60,6 @@ def train_settings(config: TranslationConfig, model: str) -> TrainSettings:
         "task": "translation",
         "model": model,
         "transformer": config.transformer,
-        "max_extra_tokens": config.decoding.max_extra_tokens,
     }
     if model in ("base", "teacher"):
         seed = config.base.seed if model == "base" else config.distillation.teacher_seed
@@ -133,6 +133,11 @@ def set_names(config: TranslationConfig) -> dict[str, str]:
         "wmt14": ("newstest2013", "newstest2014"),
     }
     return dict(zip(("dev", "test"), names[config.data.source], strict=True))
+
+
+def trace_settings(config: TranslationConfig) -> TraceSettings:
+    """Return what `bpd trace` needs."""
+    return TraceSettings(trace=config.trace, max_extra_tokens=config.decoding.max_extra_tokens)
 
 
 def trace_model(config: TranslationConfig) -> str:

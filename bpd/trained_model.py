@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bpd.data.vocabulary import Vocabulary
 from bpd.decoding.acceptance import Acceptance
-from bpd.decoding.batched import DecodeBatch, decode_set
+from bpd.decoding.batched import MAX_EXTRA_TOKENS, DecodeBatch, decode_set
 from bpd.decoding.beam import beam
 from bpd.decoding.blockwise import blockwise
 from bpd.decoding.greedy import greedy
@@ -77,6 +77,10 @@ class TrainedModel:
         `criterion` is `exact`, or an approximate one: `top2`, `minimum2`, … `block_size` may be below the model's k.
         """
         acceptance = Acceptance.parse(criterion)
+        if acceptance.rule == "distance":
+            raise BpdError(
+                f"criterion '{criterion}' compares intensities, and subwords have none; use top2 or the like"
+            )
 
         def decode(rows: list[list[int]], limits: list[int]) -> list[Decoded]:
             return blockwise(self.model, rows, limits, acceptance=acceptance, block_size=block_size, cached=cached)
@@ -84,11 +88,17 @@ class TrainedModel:
         return self._translate(sentences, decode, batch_rows)
 
     def _translate(self, sentences: Sequence[str], decode: DecodeBatch, batch_rows: int) -> list[Translation]:
-        inputs = [
-            ids if line.strip() else [] for ids, line in zip(self.vocabulary.encode_lines(list(sentences)), sentences)
-        ]
-        extra = self.stored.settings.max_extra_tokens
-        results = decode_set(decode, inputs, end_id=self.model.end_id, max_extra_tokens=extra, batch_rows=batch_rows)
+        for number, sentence in enumerate(sentences, start=1):
+            if any("\ud800" <= character <= "\udfff" for character in sentence):
+                raise BpdError(f"sentence {number} is not valid text (not UTF-8): {sentence!r}")
+        encoded = self.vocabulary.encode_lines(list(sentences))
+        results = decode_set(
+            decode,
+            [ids if line.strip() else [] for ids, line in zip(encoded, sentences, strict=True)],
+            end_id=self.model.end_id,
+            max_extra_tokens=MAX_EXTRA_TOKENS,
+            batch_rows=batch_rows,
+        )
         return [self._translation(timed.decoded) for timed in results]
 
     def _translation(self, decoded: Decoded | None) -> Translation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bpd.data.vocabulary import Vocabulary
-from bpd.decoding.batched import decode_set
+from bpd.decoding.batched import MAX_EXTRA_TOKENS, decode_set
 from bpd.decoding.blockwise import blockwise
 from bpd.decoding.greedy import greedy
 from bpd.decoding.results import Decoded
@@ -25,13 +25,10 @@ def marked_blocks(decoded: Decoded, vocabulary: Vocabulary) -> str:
 class DevEvaluation:
     """Evaluate a model on the first sentences of the dev set."""
 
-    def __init__(
-        self, vocabulary: Vocabulary, source: list[str], target: list[str], sentences: int, max_extra_tokens: int
-    ) -> None:
+    def __init__(self, vocabulary: Vocabulary, source: list[str], target: list[str], sentences: int) -> None:
         self._vocabulary = vocabulary
         self._source, self._target = source[:sentences], target[:sentences]
         self._inputs = vocabulary.encode_lines(self._source)
-        self._max_extra_tokens = max_extra_tokens
 
     def __call__(self, model: TranslationModel) -> Evaluation:
         """Return dev BLEU, the mean accepted block size where there are heads, and a sample translation."""
@@ -39,7 +36,7 @@ class DevEvaluation:
         def decode(inputs: list[list[int]], limits: list[int]) -> list[Decoded]:
             return (greedy if model.block_size == 1 else blockwise)(model, inputs, limits)
 
-        results = decode_set(decode, self._inputs, end_id=model.end_id, max_extra_tokens=self._max_extra_tokens)
+        results = decode_set(decode, self._inputs, end_id=model.end_id, max_extra_tokens=MAX_EXTRA_TOKENS)
         decoded = [timed.decoded for timed in results]
         texts = ["" if one is None else self._vocabulary.decode(one.token_ids) for one in decoded]
         scores = {"dev_bleu": corpus_bleu(texts, self._target)}

@@ -22,16 +22,17 @@ def trace(settings: TraceSettings, model: Path, data: Path, output: Path) -> Non
     trained = TrainedModel(model)
     text.require_vocabulary_of(trained.stored)
     source, target = text.lines(text.sets["dev"])
-    if settings.sentence is not None:
-        sentence = settings.sentence
+    chosen = settings.trace
+    if chosen.sentence is not None:
+        sentence = chosen.sentence
         reference = target[source.index(sentence)] if sentence in source else None
-    elif settings.dev_index is not None and settings.dev_index < len(source):
-        sentence, reference = source[settings.dev_index], target[settings.dev_index]
+    elif chosen.dev_index is not None and chosen.dev_index < len(source):
+        sentence, reference = source[chosen.dev_index], target[chosen.dev_index]
     else:
-        raise BpdError(f"trace.dev_index is {settings.dev_index}, but the dev set has {len(source)} sentences")
+        raise BpdError(f"trace.dev_index is {chosen.dev_index}, but the dev set has {len(source)} sentences")
     steps: list[Step] = []
     row = [*trained.vocabulary.encode(sentence), trained.model.end_id]
-    limit = len(row) - 1 + trained.stored.settings.max_extra_tokens
+    limit = len(row) - 1 + settings.max_extra_tokens
     with torch.inference_mode():
         (decoded,) = blockwise(trained.model, [row], [limit], on_step=steps.append)
     write_json(output, trace_values(trained, sentence, reference, decoded.token_ids, steps))

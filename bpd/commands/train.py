@@ -50,9 +50,7 @@ def train(
     inputs = {"data": pairs.sha256, "vocabulary": text.vocabulary.sha256, "base": base_sha256}
     identity = value_sha256({"settings": settings.model_dump(mode="json"), "inputs": inputs})
     source, target = text.lines(text.sets["dev"])
-    evaluate = DevEvaluation(
-        text.vocabulary, source, target, settings.training.evaluate_sentences, settings.max_extra_tokens
-    )
+    evaluate = DevEvaluation(text.vocabulary, source, target, settings.training.evaluate_sentences)
     folder = Path(work) / identity[:12]
     with sole_owner(folder):
         trainer = Trainer(model.to(device), pairs, settings, folder, identity, evaluate)

@@ -1,4 +1,4 @@
-"""Lines of text files: the bytes between two `\\n`, and nothing else, end a line (DESIGN section 5).
+"""Lines of text files: the bytes between two `\\n`, and nothing else, end a line.
 
 A carriage return, U+2028, U+2029, U+0085, VT or FF is text. A final newline ends the last line and begins no other.
 """

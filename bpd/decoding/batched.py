@@ -10,6 +10,9 @@ from tqdm import tqdm
 
 from bpd.decoding.results import Decoded
 
+# The paper's limit, for decoding that no config rules: outputs may be this much longer than their inputs.
+MAX_EXTRA_TOKENS = 50
+
 DecodeBatch = Callable[[list[list[int]], list[int]], list[Decoded]]
 
 

@@ -1,4 +1,4 @@
-"""Decode records (DESIGN section 9): one JSON line per input, from which every published figure is recomputed."""
+"""Decode records: one JSON line per input, from which every published figure is recomputed."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def test_blank_lines_stay_blank_and_in_place(world, tmp_path):
 
 
 def test_a_trace_tells_the_same_blocks_as_the_records(world, tmp_path):
-    trace(world.config.translation.trace, world.model("both_k3"), world.data, tmp_path / "trace.json")
+    trace(grid.trace_settings(world.config.translation), world.model("both_k3"), world.data, tmp_path / "trace.json")
     told = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))
     record = world.records("both_k3", "dev", "exact")[3]
     assert [len(step["accepted"]) for step in told["steps"]] == record["block_sizes"]
@@ -179,7 +179,8 @@ def test_a_trace_tells_the_same_blocks_as_the_records(world, tmp_path):
 
 
 def test_a_trace_of_a_sentence_that_is_not_there_is_refused(world, tmp_path):
-    settings = world.config.translation.trace.model_copy(update={"dev_index": 12})
+    settings = grid.trace_settings(world.config.translation)
+    settings = settings.model_copy(update={"trace": settings.trace.model_copy(update={"dev_index": 12})})
     with pytest.raises(BpdError, match=r"trace\.dev_index is 12, but the dev set has 12"):
         trace(settings, world.model("both_k3"), world.data, tmp_path / "trace.json")
 

@@ -3,6 +3,7 @@ import io
 import tarfile
 
 import pytest
+from pydantic import ValidationError
 
 from bpd.config import GeneratedTextConfig, RemoteFile, TranslationDataConfig, VocabularyConfig
 from bpd.data import newstest
@@ -73,7 +74,7 @@ def test_a_missing_archive_says_what_to_put_where(wmt14, load, local_data):
 
 def test_a_misspelt_file_is_refused_before_anything_is_fetched(load, local_data):
     files = {"train.en": RemoteFile(url="http://127.0.0.1:9/none", sha256="0" * 64)}
-    with pytest.raises(BpdError, match=r"no file is called 'train\.en'"):
+    with pytest.raises(ValidationError, match=r"no file is called 'train\.en'"):
         load(config("multi30k", files=files))
 
 

@@ -1,4 +1,4 @@
-"""The Transformer's size, causality, masking and details of DESIGN section 4."""
+"""The Transformer's size, causality, masking and details."""
 
 import math
 

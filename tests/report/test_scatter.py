@@ -30,7 +30,7 @@ def points(axes):
 
 def test_there_are_as_many_points_as_rows(tmp_path):
     scores = write_grid(tmp_path)
-    cells = table1(scores, SIZES, SETTINGS, "mini").cells.values()
+    cells = [cell for (_, setting), cell in table1(scores, SIZES, SETTINGS, "mini").cells.items() if setting != "base"]
     ours, theirs = table1_scatter(scores, SIZES, SETTINGS, "mini").axes
     assert sum(map(len, points(ours)[0].values())) == sum(cell.bleu is not None for cell in cells) == 10
     assert sum(map(len, points(theirs)[0].values())) == sum(cell.published_bleu is not None for cell in cells) == 10

@@ -43,7 +43,6 @@ def make_settings(heads: dict | None = None, **training) -> TrainSettings:
         "transformer": TRANSFORMER,
         "training": TRAINING | training,
         "heads": heads,
-        "max_extra_tokens": 5,
     }
     return validate_section(TrainSettings, values, "test")
 

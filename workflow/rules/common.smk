@@ -1,5 +1,6 @@
 # Shared by all stages: the configuration, where products live, and how settings reach a command.
 
+import argparse
 import json
 import os
 import sys
@@ -11,11 +12,12 @@ os.environ.update(
 )
 
 import yaml
+from snakemake.cli import get_profile_dir
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import update_config
 
 from bpd import grid
-from bpd.config import Config, validate_section
+from bpd.config import Config, read_config_values, validate_section
 from bpd.errors import BpdError
 from bpd.provenance import count_cards
 from bpd.stages import stage_version
@@ -23,16 +25,44 @@ from bpd.stages import stage_version
 REPOSITORY = Path(workflow.basedir).parent
 ENVIRONMENT = str(REPOSITORY / "environment.yml")
 
-# Jobs on this machine share its cards, one each; without a card they share its cores alone. A limit given by
-# --resources or a profile stands.
-if "gpu" not in workflow.global_resources and (cards := count_cards()):
-    workflow.global_resources["gpu"] = cards
+# Where jobs run on this machine, every one computes on its first card: they take turns. Without a card they share the
+# cores. With --jobs a cluster runs them; a limit given by --resources or a profile stands.
+here = workflow.is_main_process and workflow.resource_settings.nodes is None
+if here and "gpu" not in workflow.global_resources and count_cards():
+    workflow.global_resources["gpu"] = 1
 
-# Without --configfile, `scale` chooses one; a profile may set `default_scale` instead, which --config cannot wipe out.
-given = [str(path) for path in workflow.config_settings.configfiles or []]
-default_scale = config.pop("default_scale", "smoke")
+
+def profile_scale():
+    """Return the scale in the `config: [default_scale=…]` of the last --profile that has one, or None.
+
+    Snakemake does not tell: a --config on the command line has replaced the profiles' whole `config`.
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--profile", action="append", default=[])
+    names = parser.parse_known_args()[0].profile or [os.getenv("SNAKEMAKE_PROFILE")]
+    scale = None
+    for name in names:
+        if name in (None, "none"):
+            continue
+        found = get_profile_dir(name)
+        if found is None:
+            raise WorkflowError(
+                f"profile '{name}' cannot be found from {Path.cwd()}, and --config hides its default scale: "
+                "give the profile's absolute path, or a scale as in --config scale=paper"
+            )
+        values = yaml.safe_load(found[1].read_text(encoding="utf-8")).get("config")
+        if isinstance(values, list):
+            values = dict(value.split("=", 1) for value in values)
+        scale = (values or {}).get("default_scale", scale)
+    return scale
+
+
+# Without --configfile, `scale` chooses one, or else the profile. The jobs are told which, on a cluster too.
+given = workflow.config_settings.configfiles
+default_scale = config.pop("default_scale", None)
 if not given:
-    chosen = REPOSITORY / "config" / f"{config.get('scale', default_scale)}.yaml"
+    scale = config.get("scale") or default_scale or (config and profile_scale())
+    chosen = REPOSITORY / "config" / f"{scale or 'smoke'}.yaml"
     if not chosen.exists():
         raise WorkflowError(
             f"scale '{chosen.stem}' has no {chosen}; give one of smoke, mini and paper, or --configfile"
@@ -41,6 +71,7 @@ if not given:
     configfile: chosen
 
     config.pop("default_scale", None)
+    given.append(chosen)
 
 
 def typed(value):
@@ -57,7 +88,9 @@ overrides.pop("default_scale", None)
 update_config(config, overrides)
 
 try:
-    settings = validate_section(Config, dict(config), ", ".join(given) or str(chosen))
+    for path in given:
+        read_config_values(path)
+    settings = validate_section(Config, dict(config), ", ".join(map(str, given)))
 except BpdError as problem:
     raise WorkflowError(str(problem)) from None
 

@@ -196,7 +196,7 @@ rule trace_translation:
         runtime=30,
         mem_mb=8000,
     params:
-        settings=as_json(translation.trace),
+        settings=as_json(grid.trace_settings(translation)),
         code=stage_version("trace"),
         data=lambda wildcards, input: folder_of(input.data[0]),
         model=lambda wildcards, input: folder_of(input.model[0]),
