@@ -1,6 +1,7 @@
 """Which config a call means, what is refused before any job, and the complete list at the paper's scale."""
 
 import pytest
+import yaml
 
 from bpd import grid
 from bpd.config import load_config
@@ -72,6 +73,26 @@ def test_a_nested_override_keeps_its_numbers_and_its_neighbours(tmp_path):
 def test_a_wrong_profile_is_refused_by_name(tmp_path):
     result = snakemake("--dry-run", "--profile", "nowhere", folder=tmp_path)
     assert result.returncode != 0 and "nowhere" in said(result)
+
+
+def test_a_profile_keeps_its_scale_where_the_command_line_changes_a_key(tmp_path):
+    profile, work = tmp_path / "cluster", tmp_path / "work"
+    profile.mkdir()
+    work.mkdir()
+    (profile / "config.yaml").write_text("config:\n  - default_scale=mini\n")
+    words = ["--dry-run", "--config", "translation={heads: {block_sizes: [6]}}", "--profile"]
+    for folder, name in ((tmp_path, "cluster"), (work, profile)):
+        result = snakemake(*words, name, folder=folder)
+        assert "train_both_k6" in planned_jobs(result) and "results/mini/tables/table1.csv" in said(result)
+    elsewhere = snakemake(*words, "cluster", "--directory", work, folder=tmp_path)
+    assert elsewhere.returncode != 0 and "give the profile's absolute path" in said(elsewhere)
+    assert planned_jobs(snakemake(*words, profile, "--directory", work, folder=tmp_path))
+
+
+def test_the_default_profile_holds_nothing_that_would_replace_another_profiles():
+    values = yaml.safe_load((SNAKEFILE.parent / "profiles" / "default" / "config.yaml").read_text(encoding="utf-8"))
+    replaced = {"config", "configfile", "configfiles", "resources", "default-resources", "executor", "cores", "jobs"}
+    assert values["rerun-incomplete"] is True and not replaced & set(values)
 
 
 def test_without_distilled_settings_no_teacher_is_trained(tmp_path):

@@ -1,0 +1,118 @@
+"""Versions of the code behind a stage: complete, and blind to what changes no result."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bpd import stages
+
+ROOT = Path(__file__).resolve().parents[1]
+COMMANDS = {
+    "prepare": "bpd.data.prepare",
+    "train": "bpd.commands.train",
+    "distill": "bpd.commands.distill",
+    "decode": "bpd.commands.decode",
+    "trace": "bpd.commands.trace",
+    "score": "bpd.evaluation.score",
+    "report": "bpd.commands.report",
+}
+# What `bpd train` imports besides its stage: it composes the run, and decodes dev sentences only to watch it.
+AROUND_TRAINING = {
+    "bpd.commands.train",
+    "bpd.commands.dev_evaluation",
+    "bpd.commands.text_set",
+    "bpd.data.parallel_text",
+    "bpd.data.folder",
+    "bpd.evaluation.bleu",
+}
+
+
+def really_imported(module: str) -> set[str]:
+    """Return the package's modules, packages themselves left out, that a fresh Python loads for `module`."""
+    code = (
+        f"import importlib, json, sys; importlib.import_module({module!r});"
+        "print(json.dumps([name for name, loaded in sys.modules.items()"
+        " if name.startswith('bpd.') and not hasattr(loaded, '__path__')]))"
+    )
+    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return set(json.loads(said))
+
+
+@pytest.mark.parametrize("stage", COMMANDS)
+def test_a_stage_knows_every_module_that_its_command_imports(stage):
+    unknown = really_imported(COMMANDS[stage]) - stages.stage_modules(stage) - stages.NEUTRAL
+    if stage == "train":
+        unknown -= stages.WITHOUT["train"] | AROUND_TRAINING
+        unknown = {name for name in unknown if not name.startswith("bpd.decoding.")}
+    assert unknown == set()
+
+
+def test_every_stage_is_covered_and_every_rule_names_one():
+    assert set(COMMANDS) == set(stages.ROOTS)
+    rules = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "workflow" / "rules").glob("*.smk"))
+    for stage in stages.ROOTS:
+        assert f'stage_version("{stage}")' in rules
+    assert rules.count("    shell:") == rules.count("code=stage_version(")
+
+
+@pytest.mark.parametrize(
+    ("stage", "inside", "outside"),
+    [
+        ("prepare", "bpd.data.vocabulary", "bpd.models.transformer"),
+        ("train", "bpd.models.proposal_heads", "bpd.decoding.blockwise"),
+        ("train", "bpd.training.head_loss", "bpd.report.tables"),
+        ("decode", "bpd.decoding.acceptance", "bpd.training.loop"),
+        ("score", "bpd.evaluation.bleu", "bpd.decoding.blockwise"),
+        ("report", "bpd.report.scatter", "bpd.models.transformer"),
+    ],
+)
+def test_a_stage_holds_what_can_change_it_and_leaves_out_what_cannot(stage, inside, outside):
+    modules = stages.stage_modules(stage)
+    assert inside in modules and outside not in modules
+
+
+ORIGINAL = '''"""What it is."""
+
+
+def double(number):
+    """Return it."""
+    return 2 * number
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("What it is.", "Something else."),
+        ("Return it.", "Return twice `number`."),
+        ("    return", "    # Why.\n    return"),
+        ("2 * number", "(2  *\n        number)"),
+        ('    """Return it."""\n', ""),
+    ],
+)
+def test_comments_docstrings_and_line_breaks_change_nothing(old, new, tmp_path):
+    assert old in ORIGINAL
+    before, after = tmp_path / "before.py", tmp_path / "after.py"
+    before.write_text(ORIGINAL)
+    after.write_text(ORIGINAL.replace(old, new))
+    assert stages.normalised_source(before) == stages.normalised_source(after)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("2 * number", "3 * number"), ("double", "treble"), ("2 * number", '"""2"""')]
+)
+def test_another_program_changes_it(old, new, tmp_path):
+    before, after = tmp_path / "before.py", tmp_path / "after.py"
+    before.write_text(ORIGINAL)
+    after.write_text(ORIGINAL.replace(old, new))
+    assert stages.normalised_source(before) != stages.normalised_source(after)
+
+
+def test_imports_within_functions_count(tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text("import numpy\nfrom bpd.data import lines\n\ndef late():\n    import bpd.data.batches\n")
+    assert stages.imported_modules(path) >= {"bpd.data.lines", "bpd.data.batches"}
+    assert not any("numpy" in name for name in stages.imported_modules(path))
