@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BPD_DATA_DIR ?= data
 export BPD_DATA_DIR
 # One thread a job: small models gain nothing from more, and the jobs run side by side.
@@ -15,14 +16,18 @@ export OMP_NUM_THREADS ?= 1
 help:  ## Show this help.
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+): .*## /  make \1\t/' | expand -t 18
 
-$(INSTALLED): requirements.lock requirements-cuda.lock pyproject.toml
+$(INSTALLED): $(wildcard requirements*.lock) pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, but $(PYTHON) is " + sys.version.split()[0] + "; name another with: make PYTHON=python3.11 …")'
-	@echo "Installing the locked packages into $(VENV) (about two minutes)"
+	@echo "Installing the locked packages into $(VENV) (some minutes)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
+# Of two builds of PyTorch, pip prefers the one whose hash its index lists: the one without CUDA has to be asked for first.
+	@test -d /proc/driver/nvidia/gpus || $(INSTALL) --require-hashes --no-deps -r requirements-cpu.lock >/dev/null 2>&1 || \
+		echo "pip is offered no PyTorch without CUDA for this Python: taking the general one"
+	@$(INSTALL) --require-hashes --no-deps -r requirements.lock
 	@if $(BIN)/python workflow/scripts/cuda_libraries_wanted.py; then \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-cuda.lock; fi
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+		echo "Installing the CUDA libraries that this PyTorch needs (several GB)"; \
+		$(INSTALL) --require-hashes --no-deps -r requirements-cuda.lock; fi
+	@$(INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 
 install: $(INSTALLED)  ## Create .venv with the locked packages.
@@ -44,7 +49,7 @@ lint: $(INSTALLED)  ## Check style: ruff, snakefmt and snakemake's own linter.
 	@$(BIN)/snakemake --lint
 
 lock: $(INSTALLED)  ## Write the lock files anew after a change in pyproject.toml.
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@$(INSTALL) uv
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python workflow/scripts/write_locks.py
 
 clean:  ## Remove the smoke scale's products; trained models of other scales stay.

@@ -70,10 +70,12 @@ def test_the_conda_environment_has_the_declared_versions():
     assert tuple(map(int, python.removeprefix("python=").split("."))) >= tuple(map(int, lowest.split(".")))
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "requirements-cuda.lock"])
-def test_each_entry_of_a_lock_is_pinned_and_hashed_and_names_no_place(name):
+@pytest.mark.parametrize(
+    ("name", "least"), [("requirements.lock", 100), ("requirements-cpu.lock", 1), ("requirements-cuda.lock", 10)]
+)
+def test_each_entry_of_a_lock_is_pinned_and_hashed_and_names_no_place(name, least):
     entries = lock_entries(name)
-    assert len(entries) > 10
+    assert len(entries) >= least
     for requirement, hashes in entries:
         assert hashes and requirement.url is None, requirement
         assert [one.operator for one in requirement.specifier] == ["=="], requirement
@@ -97,6 +99,13 @@ def test_the_lock_is_complete_though_it_is_installed_without_resolving():
                 version = lock.get(waiting[-1])
                 assert version is None or requirement.specifier.contains(version, prereleases=True), (name, text)
     assert len(seen) > 50
+
+
+def test_the_build_without_cuda_is_the_same_pytorch_and_allowed_by_the_lock_too():
+    ((requirement, hashes),) = lock_entries("requirements-cpu.lock")
+    assert str(requirement) == f"torch=={declared()['torch']}+cpu"
+    (allowed,) = [hashes for one, hashes in lock_entries("requirements.lock") if one.name == "torch"]
+    assert set(hashes) < set(allowed)
 
 
 def test_the_cuda_libraries_are_in_their_own_lock_alone():
@@ -138,8 +147,8 @@ def bare_folder(tmp_path: Path) -> Path:
     """A folder with the Makefile and what its first target depends on."""
     if shutil.which("make") is None:
         pytest.skip("make is not installed")
-    for name in ("Makefile", "requirements.lock", "requirements-cuda.lock", "pyproject.toml"):
-        shutil.copyfile(ROOT / name, tmp_path / name)
+    for path in (ROOT / "Makefile", ROOT / "pyproject.toml", *ROOT.glob("requirements*.lock")):
+        shutil.copyfile(path, tmp_path / path.name)
     return tmp_path
 
 

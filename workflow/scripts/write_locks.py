@@ -1,7 +1,9 @@
-"""Write requirements.lock and requirements-cuda.lock from pyproject.toml: exact versions with hashes.
+"""Write the lock files from pyproject.toml: exact versions with hashes.
 
-PyTorch's CUDA libraries, several GB, go into a lock of their own: they are installed only where the PyTorch that the
-first lock brought asks for them. Needs `uv`; run it with `make lock` after changing a version in pyproject.toml.
+PyTorch comes in two builds. `requirements-cpu.lock` names the one without CUDA, which its makers publish apart: it is
+taken where pip is offered it and there is no card. PyTorch's CUDA libraries, several GB, go into
+`requirements-cuda.lock`: they are installed only where the PyTorch that came in asks for them. All else is in
+`requirements.lock`. Needs `uv`; run it with `make lock` after changing a version in pyproject.toml.
 """
 
 import re
@@ -11,8 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CUDA = re.compile(r"^(nvidia-|cuda-|triton==)")
-# PyTorch's own CPU build for Python 3.11 on Linux x86_64, as its makers publish it beside the CUDA build.
-FURTHER_HASHES = {"torch==2.13.0": ["6746dbcbeb526eb61330b76b41ff1b4eb848951103a892eeb080dfa2b264667b"]}
+# The build without CUDA for Python 3.11 on Linux x86_64.
+TORCH, TORCH_CPU_HASH = "torch==2.13.0", "6746dbcbeb526eb61330b76b41ff1b4eb848951103a892eeb080dfa2b264667b"
 HEADER = "# Written by workflow/scripts/write_locks.py; do not edit.\n"
 
 
@@ -25,18 +27,19 @@ def main() -> None:
     if compiled.returncode:
         sys.exit(compiled.stderr)
     entries = re.split(r"\n(?=[a-z0-9])", compiled.stdout.strip())
-    for name, wanted in (("requirements.lock", False), ("requirements-cuda.lock", True)):
-        kept = [with_further_hashes(entry) for entry in entries if bool(CUDA.match(entry)) == wanted]
+    if not any(entry.startswith(f"{TORCH} ") for entry in entries):
+        sys.exit(f"pyproject.toml no longer has {TORCH}: name the new version and its build without CUDA in {__file__}")
+    cpu_hash = f" \\\n    --hash=sha256:{TORCH_CPU_HASH}"
+    locks = {
+        "requirements.lock": [
+            entry + cpu_hash * entry.startswith(f"{TORCH} ") for entry in entries if not CUDA.match(entry)
+        ],
+        "requirements-cpu.lock": [f"{TORCH}+cpu{cpu_hash}"],
+        "requirements-cuda.lock": [entry for entry in entries if CUDA.match(entry)],
+    }
+    for name, kept in locks.items():
         (ROOT / name).write_text(HEADER + "\n".join(kept) + "\n")
         print(f"{name}: {len(kept)} packages")
-
-
-def with_further_hashes(entry: str) -> str:
-    """Return a lock entry with the hashes of builds that the registry does not list."""
-    for requirement, hashes in FURTHER_HASHES.items():
-        if entry.startswith(requirement):
-            entry += "".join(f" \\\n    --hash=sha256:{value}" for value in hashes)
-    return entry
 
 
 if __name__ == "__main__":
