@@ -82,7 +82,7 @@ class TranslationDataConfig(Section):
         try:
             require_known(self.files)
         except BpdError as problem:
-            raise ValueError(str(problem)) from None
+            raise ValueError(str(problem).removeprefix("translation.data.")) from None
         return self
 
 
