@@ -36,7 +36,7 @@ smoke: $(INSTALLED)  ## Run the whole workflow on generated data, in minutes, an
 	@$(BIN)/snakemake --cores all --quiet host reason
 	@$(BIN)/bpd show results/smoke paper_figures/smoke
 
-mini: $(INSTALLED)  ## Run the workflow on Multi30k: hours on two cores. Resumes where it was stopped.
+mini: $(INSTALLED)  ## Run the workflow on Multi30k and LFW: hours on two cores. Resumes where it was stopped.
 	@$(BIN)/snakemake --cores all --configfile config/mini.yaml
 	@$(BIN)/bpd show results/mini paper_figures/mini
 

@@ -16,23 +16,50 @@ PACKAGE = Path(__file__).resolve().parent
 # The modules from which each stage's imports are followed. Training does not name the evaluation that watches it.
 ROOTS: dict[str, tuple[str, ...]] = {
     "prepare": ("bpd.data.prepare",),
-    "train": ("bpd.training.loop", "bpd.models.model_folder"),
+    "train": ("bpd.training.loop", "bpd.models.translation_model", "bpd.data.batches"),
     "distill": ("bpd.commands.distill",),
     "decode": ("bpd.commands.decode",),
     "trace": ("bpd.commands.trace",),
     "score": ("bpd.evaluation.score",),
     "report": ("bpd.commands.report",),
+    "prepare_images": ("bpd.data.prepare_images",),
+    "train_images": ("bpd.training.loop", "bpd.models.image_model", "bpd.data.image_batches"),
+    "decode_images": ("bpd.commands.decode_images",),
+    "score_images": ("bpd.evaluation.image_score",),
+    "survey": ("bpd.commands.survey",),
+    "report_images": ("bpd.commands.image_report", "bpd.report.table3"),
 }
 
 # What these do reaches a stage through its settings, or changes no result: how files are written, errors worded, and
 # the configuration validated.
 NEUTRAL = frozenset(
     f"bpd.{name}"
-    for name in ("allocator", "atomic", "config", "device", "errors", "fingerprints", "grid", "provenance", "stages")
+    for name in (
+        "allocator",
+        "atomic",
+        "device",
+        "errors",
+        "fingerprints",
+        "grid",
+        "image_grid",
+        "provenance",
+        "stages",
+    )
 )
 
-# What a stage imports without its results depending on it: training decodes only to watch itself.
-WITHOUT = {"train": frozenset({"bpd.models.cache", "bpd.models.transformer_decoder"})}
+_DECODERS = frozenset({"bpd.models.cache", "bpd.models.transformer_decoder"})
+_IMAGE_DECODERS = frozenset({"bpd.models.local_cache", "bpd.models.image_decoder"})
+
+# What a stage imports without its results depending on it: training decodes only to watch itself, and a folder of
+# either kind of model is read by the same module.
+WITHOUT = {
+    "train": _DECODERS,
+    "distill": frozenset({"bpd.models.image_model"}),
+    "decode": frozenset({"bpd.models.image_model"}),
+    "trace": frozenset({"bpd.models.image_model"}),
+    "train_images": _IMAGE_DECODERS,
+    "decode_images": frozenset({"bpd.models.translation_model"}),
+}
 
 
 @cache
@@ -46,11 +73,16 @@ def stage_version(stage: str) -> str:
 
 def stage_modules(stage: str) -> set[str]:
     """Return the names of the package's modules that `stage` imports, directly or not."""
+    return modules_behind(*ROOTS[stage], without=WITHOUT.get(stage, frozenset()))
+
+
+def modules_behind(*roots: str, without: frozenset[str] = frozenset()) -> set[str]:
+    """Return the names of `roots` and of the modules that they import, directly or not, none by way of `without`."""
     found: set[str] = set()
-    waiting = list(ROOTS[stage])
+    waiting = list(roots)
     while waiting:
         module = waiting.pop()
-        if module not in found | NEUTRAL | WITHOUT.get(stage, frozenset()):
+        if module not in found | without | NEUTRAL and not module.startswith("bpd.config"):
             found.add(module)
             waiting += imported_modules(_path(module))
     return found

@@ -15,7 +15,7 @@ from bpd.decoding.greedy import greedy
 from bpd.decoding.results import Decoded
 from bpd.device import prepare_device
 from bpd.errors import BpdError
-from bpd.models.model_folder import VOCABULARY, load_model
+from bpd.models.model_folder import VOCABULARY, load_translation_model
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class TrainedModel:
 
     def __init__(self, folder: str | Path, device: str | None = None) -> None:
         folder = Path(folder)
-        self.stored = load_model(folder, prepare_device(device))
+        self.stored = load_translation_model(folder, prepare_device(device))
         self.model = self.stored.model
         self.vocabulary = Vocabulary.load(folder / VOCABULARY)
         expected = self.stored.provenance.get("vocabulary_sha256")

@@ -76,9 +76,48 @@ def test_the_paper_scale_has_the_original_hyperparameters():
     assert config.trace.sentence.startswith("The James Webb Space Telescope")
 
 
+def test_the_paper_scale_has_the_original_image_hyperparameters():
+    config = load_config(PAPER).super_resolution
+    shape = config.image_transformer
+    assert (shape.d_model, shape.d_ff, shape.attention_heads, shape.local_block) == (512, 2048, 8, 128)
+    assert (shape.encoder_layers, shape.decoder_layers, shape.residual_dropout) == (4, 8, 0.1)
+    assert not (shape.ordinal_start or shape.covering_pixel or shape.shared_coordinates or shape.remaining_mean)
+    trainings = {1_000_000: [config.base.training]}
+    trainings[250_000] = [config.heads.frozen.training, config.heads.fine_tuned.training]
+    for steps, runs in trainings.items():
+        for training in runs:
+            assert training.steps == steps
+            assert training.micro_batch_images * training.micro_batches == 8 * 2
+            assert (training.adam.beta1, training.adam.beta2, training.adam.epsilon) == (0.9, 0.98, 1e-9)
+            assert (training.label_smoothing, training.gradient_clip) == (0.0, None)
+            schedule = training.schedule
+            assert (schedule.kind, schedule.scale, schedule.warmup_steps) == ("inverse_square_root", 2.0, 12_000)
+    assert (config.data.source, config.data.input_size, config.data.output_size) == ("celeba", 8, 32)
+    assert config.heads.block_sizes == (1, 2, 4, 6, 8, 10) and config.heads.first_head == "learned"
+    assert {config.heads.frozen.head_loss, config.heads.fine_tuned.head_loss} == {"sampled"}
+    assert config.decoding.approximate_criteria == ("distance2",) and config.decoding.images is None
+
+
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
+        ("super_resolution.decoding.approximate_criteria", ["top2"], "no approximate criterion for images"),
+        ("super_resolution.decoding.approximate_criteria", ["distance256"], "would accept every intensity"),
+        ("super_resolution.decoding.approximate_criteria", ["distance2", "distance2"], "names a criterion twice"),
+        ("super_resolution.decoding.approximate_criteria", [], "super_resolution.decoding.approximate_criteria"),
+        ("super_resolution.decoding.images", 2, "gallery.images (4) is more than decoding.images (2)"),
+        ("super_resolution.data.source", "lfw", "'drawn_faces' must be given exactly when"),
+        ("super_resolution.data.output_size", 30, "must be a multiple of input_size (4)"),
+        ("super_resolution.data.output_size", 4, "must be a multiple of input_size (4)"),
+        ("super_resolution.image_transformer.d_model", 50, "must be a multiple of 4"),
+        ("super_resolution.image_transformer.attention_heads", 5, "not a multiple of attention_heads"),
+        ("super_resolution.image_transformer.ordinal_start", 1, "super_resolution.image_transformer.ordinal_start"),
+        ("super_resolution.base.training.micro_batch_tokens", 9, "micro_batch_tokens: unknown key"),
+        ("super_resolution.heads.block_sizes", [2, 4], "heads.block_sizes needs 1"),
+        ("super_resolution.heads.settings", ["fine_tuning"], "heads.settings 'regular'"),
+        ("super_resolution.heads.settings", ["regular", "both"], "super_resolution.heads.settings.1"),
+        ("super_resolution.survey.bootstrap_samples", 10, "super_resolution.survey.bootstrap_samples"),
+        ("super_resolution", ..., "super_resolution: missing"),
         ("translation.heads.sead", 3, "translation.heads.sead: unknown key"),
         ("translation.threads", 4, "translation.threads: unknown key"),
         ("translation.base.seed", ..., "translation.base.seed: missing"),
@@ -195,10 +234,12 @@ def test_every_key_is_explained_and_nothing_else():
     schema_keys(Config, "(top)", schema)
     assert len(schema) > 15 and sum(map(len, schema.values())) > 60, "the walk over the schema has lost its way"
     explained = explained_keys()
-    # One explanation serves the three trainings.
-    places = [f"translation.{place}." for place in ("base", "heads.frozen", "heads.fine_tuned")]
+    # One explanation serves all trainings, and where both halves have the same keys the first one's serves the second.
     by_section = {}
     for path, keys in schema.items():
-        short = next((path.removeprefix(place) for place in places if path.startswith(f"{place}training")), path)
-        assert by_section.setdefault(short, keys) == keys
+        short = re.sub(r"^\w+\.(base|heads\.frozen|heads\.fine_tuned)\.(?=training)", "", path)
+        by_section[short] = by_section.get(short, {}) | keys
+    for path in ("heads.frozen", "heads.fine_tuned", "data.files.NAME"):
+        assert by_section.pop(f"super_resolution.{path}") == by_section[f"translation.{path}"]
+        explained.pop(f"super_resolution.{path}", None)
     assert explained == by_section

@@ -138,8 +138,10 @@ def test_versions_of_package_and_citation_agree():
 
 def test_the_published_numbers_travel_with_the_package():
     assert importlib.resources.files("bpd").joinpath("report/published.yaml").is_file()
-    assert PROJECT["tool"]["setuptools"]["package-data"]["bpd"] == ["report/*.yaml"]
-    assert {path.parent.name for path in (ROOT / "bpd").rglob("*.yaml")} == {"report"}
+    assert importlib.resources.files("bpd").joinpath("report/survey_page.html").is_file()
+    assert PROJECT["tool"]["setuptools"]["package-data"]["bpd"] == ["report/*.yaml", "report/*.html"]
+    others = [path for path in (ROOT / "bpd").rglob("*") if path.suffix not in (".py", ".pyc") and path.is_file()]
+    assert {path.parent.name for path in others} == {"report"}
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from bpd.decoding.blockwise import blockwise
 from bpd.decoding.greedy import greedy
 from bpd.device import prepare_device
 from bpd.evaluation.records import DecodeRecord, write_records
-from bpd.models.model_folder import StoredModel, load_model
+from bpd.models.model_folder import StoredModel, load_translation_model
 from bpd.provenance import commit, machine
 
 
@@ -44,7 +44,7 @@ def decode(settings: DecodeSettings, model: Path, data: Path, output: Path, batc
     """
     text = TextSet(data)
     device = prepare_device()
-    stored = load_model(model, device)
+    stored = load_translation_model(model, device)
     text.require_vocabulary_of(stored)
     half = settings.precision == "bf16" and device.type == "cuda" and torch.cuda.is_bf16_supported()
     precision = "bf16" if half else "fp32"

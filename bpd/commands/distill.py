@@ -14,7 +14,7 @@ from bpd.decoding.batched import decode_set
 from bpd.decoding.beam import beam
 from bpd.device import prepare_device
 from bpd.errors import BpdError
-from bpd.models.model_folder import load_model
+from bpd.models.model_folder import load_translation_model
 
 
 def shard_range(pairs: int, shard: int, shards: int) -> range:
@@ -31,7 +31,7 @@ def distill_shard(
     text = TextSet(data)
     pairs = text.training_pairs()
     device = prepare_device()
-    stored = load_model(teacher, device)
+    stored = load_translation_model(teacher, device)
     text.require_vocabulary_of(stored)
     span = shard_range(len(pairs), shard, settings.shards)
 
@@ -76,7 +76,7 @@ def merge_shards(settings: DistillSettings, teacher: Path, data: Path, shards: l
     """
     text = TextSet(data)
     pairs = text.training_pairs()
-    stored = load_model(teacher)
+    stored = load_translation_model(teacher)
     if len(shards) != settings.shards:
         raise BpdError(f"{len(shards)} shard files were given, but distillation has {settings.shards} shards")
     sources: list[Any] = []

@@ -6,33 +6,12 @@ the equally long pairs meet in a batch is drawn anew each epoch. All is a functi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from bpd.data.batch import Batch, BatchPosition
 from bpd.data.encoded import EncodedPairs
 from bpd.data.vocabulary import END_ID, PAD_ID
 from bpd.errors import BpdError
-
-
-@dataclass(frozen=True)
-class BatchPosition:
-    """The place of the next batch in the stream: `epoch`, and `index` within it, both counted from 0."""
-
-    epoch: int = 0
-    index: int = 0
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Padded sentence pairs: `source` int64 [rows, s], `target` int64 [rows, t], `indices` int64 [rows].
-
-    Each row ends with the end id, then padding; `indices` says which pairs they are.
-    """
-
-    source: np.ndarray
-    target: np.ndarray
-    indices: np.ndarray
 
 
 class TokenBatches:

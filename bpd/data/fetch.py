@@ -28,7 +28,7 @@ _CHUNK_BYTES = 1 << 18
 
 @dataclass(frozen=True)
 class KnownFile:
-    """A published file: address (None if only a sacreBLEU test set offers it), checksum, size, local places."""
+    """A published file: address (None if it is not to be had as a file of its own), checksum, size, local places."""
 
     url: str | None
     sha256: str
@@ -49,6 +49,15 @@ def _statmt(path: str, size: int, sha256: str) -> KnownFile:
 
 def _test_set(name: str, size: int, sha256: str) -> KnownFile:
     return KnownFile(None, sha256, size, (f"wmt/{name}", name))
+
+
+def _google_drive(identity: str, name: str, size: int, sha256: str) -> KnownFile:
+    url = f"https://drive.usercontent.google.com/download?id={identity}&export=download&confirm=t"
+    return KnownFile(url, sha256, size, (f"celeba/{name}", name))
+
+
+def _people(name: str, size: int, sha256: str) -> KnownFile:
+    return KnownFile(None, sha256, size, (name, f"lfw/{name}"))
 
 
 KNOWN_FILES: dict[str, KnownFile] = {
@@ -89,6 +98,27 @@ KNOWN_FILES: dict[str, KnownFile] = {
     "newstest2014.de": _test_set(
         "newstest2014.de", 399406, "ae5d110486bc33d7175e9e28c7d0051eb3e5fcd2166dd93371089852c091a20e"
     ),
+    "img_align_celeba.zip": _google_drive(
+        "0B7EVK8r0v71pZjFTYXZWM3FlRnM",
+        "img_align_celeba.zip",
+        1443490838,
+        "46fb89443c578308acf364d7d379fe1b9efb793042c0af734b6112e4fd3a8c74",
+    ),
+    "list_eval_partition.txt": _google_drive(
+        "0B7EVK8r0v71pY0NSMzRuSXJEVkk",
+        "list_eval_partition.txt",
+        2836386,
+        "fc955bcb3ef8fbdf7d5640d9a8693a8431b5f2ee291a5c1449a1549e7e073fe7",
+    ),
+    "lfw-deepfunneled.manifest.txt": _people(
+        "lfw-deepfunneled.manifest.txt", 591558, "2d8af4844ef5dd6ef540c17b229499204e3cae59906f1d9630eb2fc5eb6ae7e6"
+    ),
+    "peopleDevTrain.csv": _people(
+        "peopleDevTrain.csv", 66409, "4578ef95507855f8169848912d741f867170b3c78f47661725fcd3ed1062c40d"
+    ),
+    "peopleDevTest.csv": _people(
+        "peopleDevTest.csv", 28340, "1660e9ff6f56ef76349e892d1bc3b75e9acefbff37e5557429efc2e53e7ad207"
+    ),
 }
 
 
@@ -113,13 +143,13 @@ def require_known(names: Mapping[str, RemoteFile]) -> None:
     """Raise `BpdError` if `files` of the config replaces a file that nothing would ask for."""
     for name in names:
         if name not in KNOWN_FILES:
-            raise BpdError(f"translation.data.files: no file is called '{name}'; known are {', '.join(KNOWN_FILES)}")
+            raise BpdError(f"data.files: no file is called '{name}'; known are {', '.join(KNOWN_FILES)}")
 
 
 def fetch(name: str, overrides: Mapping[str, RemoteFile], destination_folder: Path) -> Path:
     """Return the path of the verified file called `name`; download it into `destination_folder` if it is nowhere else.
 
-    `overrides` (config key `translation.data.files`) replaces a file's address, checksum and size.
+    `overrides` (config key `data.files` of either half) replaces a file's address, checksum and size.
     Raises `BpdError` with the address, the expected and the found checksum, and how to supply the file by hand.
     """
     known = KNOWN_FILES[name]
@@ -179,7 +209,7 @@ def by_hand(name: str, known: KnownFile) -> str:
     places = " or ".join(str(data_folder() / local) for local in known.local_paths)
     return (
         f"To supply it by hand: put {name} (SHA-256 {known.sha256}) at {places}; the environment variable BPD_DATA_DIR "
-        f"names another folder, and the config key translation.data.files.{name} another url and sha256."
+        f"names another folder, and the config key data.files.{name} of its half another url and sha256."
     )
 
 

@@ -33,20 +33,30 @@ def decode_set(
     batch_rows: int = 64,
     title: str | None = None,
 ) -> list[Timed]:
-    """Decode `inputs`, ids without their end symbol, with `decode`, which takes rows and their length limits.
+    """Decode sentences, ids without their end symbol, with `decode`, which takes rows and their length limits.
 
     A row may be as long as its input (without end symbol) and `max_extra_tokens` more, end symbol included. An
     empty input is not decoded: a blank line stays blank. `title`, if given, names the progress bar.
     """
-    results = [Timed(None, 0.0)] * len(inputs)
-    order = sorted((index for index, row in enumerate(inputs) if row), key=lambda index: (-len(inputs[index]), index))
+    rows = [[*row, end_id] if row else [] for row in inputs]
+    return decode_rows(decode, rows, [len(row) + max_extra_tokens for row in inputs], batch_rows, title)
+
+
+def decode_rows(
+    decode: DecodeBatch,
+    rows: Sequence[Sequence[int]],
+    limits: Sequence[int],
+    batch_rows: int = 64,
+    title: str | None = None,
+) -> list[Timed]:
+    """Decode `rows`, as the model reads them, to `limits` tokens each; an empty row is not decoded."""
+    results = [Timed(None, 0.0)] * len(rows)
+    order = sorted((index for index, row in enumerate(rows) if row), key=lambda index: (-len(rows[index]), index))
     with tqdm(total=len(order), desc=title, unit="input", disable=title is None, mininterval=2.0) as bar:
         for first in range(0, len(order), batch_rows):
             batch = order[first : first + batch_rows]
-            rows = [[*inputs[index], end_id] for index in batch]
-            limits = [len(inputs[index]) + max_extra_tokens for index in batch]
             start = time.perf_counter()
-            decoded = decode(rows, limits)
+            decoded = decode([list(rows[index]) for index in batch], [limits[index] for index in batch])
             share = (time.perf_counter() - start) / len(batch)
             for index, result in zip(batch, decoded, strict=True):
                 results[index] = Timed(result, share)

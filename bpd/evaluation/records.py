@@ -20,7 +20,7 @@ class DecodeRecord:
 
     `token_ids` include the end symbol where `stop` is `end`; `block_sizes` are the tokens accepted at each of the
     `iterations`; `calls` are model calls; `seconds` is the input's share of its batch's wall-clock time. A blank
-    input has the stop `empty` and nothing else.
+    input has the stop `empty` and nothing else. For an image `text` is its name, and the tokens are its intensities.
     """
 
     index: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from bpd.data.lines import read_lines
 from bpd.errors import BpdError
 from bpd.evaluation.accepted_blocks import block_size_counts, mean_accepted_block_size
 from bpd.evaluation.bleu import all_bleu
+from bpd.evaluation.meta import read_meta
 from bpd.evaluation.records import read_records
 from bpd.fingerprints import file_sha256
 
@@ -27,7 +27,7 @@ def score_records(records: Path, data: Path) -> dict[str, Any]:
     `BpdError`, and stores nothing, where they are missing or the numbers of sentences differ.
     """
     records = Path(records)
-    meta = _read_meta(records.with_suffix(".meta.json"))
+    meta = read_meta(records, ["sentences_unlike_greedy"])
     found = read_records(records)
     reference = Path(data) / f"{meta['set']}.de"
     references = read_lines(reference)
@@ -62,15 +62,3 @@ def score_records(records: Path, data: Path) -> dict[str, Any]:
     }
     write_json(score_path(records), score)
     return score
-
-
-def _read_meta(path: Path) -> dict[str, Any]:
-    wanted = ("model", "set", "role", "criterion", "block_size", "sentences_unlike_greedy", "checkpoint_sha256")
-    try:
-        meta = json.loads(path.read_text(encoding="utf-8"))
-        missing = [name for name in wanted if name not in meta]
-    except (OSError, ValueError, TypeError):
-        raise BpdError(f"{path}: missing or damaged, so nothing says what the records are of; decode again") from None
-    if missing:
-        raise BpdError(f"{path}: lacks {', '.join(missing)}; decode again")
-    return meta

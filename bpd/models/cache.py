@@ -51,6 +51,7 @@ class KeyValueCache:
     def write(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """Store `key` and `value` [batch, heads, block, width] in the reserved places; return all visible ones."""
         keys, values = self._store[layer]
+        key, value = key.to(keys.dtype), value.to(keys.dtype)
         if isinstance(self._columns, int):
             keys[:, :, self._columns : self._visible] = key
             values[:, :, self._columns : self._visible] = value

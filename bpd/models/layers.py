@@ -14,14 +14,19 @@ LAYER_NORM_EPSILON = 1e-6
 
 
 def sinusoidal_positions(length: int, width: int, first: int = 0) -> Tensor:
-    """Return Tensor2Tensor's position signal [length, width]: a block of sines, then one of cosines.
+    """Return Tensor2Tensor's position signal [length, width]; row 0 is position `first`."""
+    return sinusoidal_signal(torch.arange(first, first + length, dtype=torch.float64), width)
 
-    The wavelengths grow geometrically from 2π to 2π·10⁴; row 0 is position `first`.
+
+def sinusoidal_signal(positions: Tensor, width: int) -> Tensor:
+    """Return Tensor2Tensor's signal [positions, width] of `positions` [positions]: a block of sines, one of cosines.
+
+    The wavelengths grow geometrically from 2π to 2π·10⁴. Positions may lie between whole numbers.
     """
     scales = width // 2
     step = math.log(1e4) / max(scales - 1, 1)
     rates = torch.exp(torch.arange(scales, dtype=torch.float64) * -step)
-    angles = torch.arange(first, first + length, dtype=torch.float64)[:, None] * rates
+    angles = positions.to(torch.float64)[:, None] * rates
     return torch.cat([angles.sin(), angles.cos()], dim=1).to(torch.float32)
 
 

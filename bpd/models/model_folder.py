@@ -13,10 +13,14 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from bpd.atomic import atomic_path, write_json, write_text
-from bpd.config import TrainSettings, validate_section
+from bpd.config import ImageTrainSettings, TrainSettings, validate_section
 from bpd.errors import BpdError
 from bpd.fingerprints import file_sha256
+from bpd.models.image_model import ImageModel
 from bpd.models.translation_model import TranslationModel
+
+AnyModel = TranslationModel | ImageModel
+AnySettings = TrainSettings | ImageTrainSettings
 
 WEIGHTS, SETTINGS, PROVENANCE, VOCABULARY = "model.safetensors", "config.yaml", "provenance.json", "vocabulary.model"
 
@@ -25,14 +29,14 @@ WEIGHTS, SETTINGS, PROVENANCE, VOCABULARY = "model.safetensors", "config.yaml", 
 class StoredModel:
     """A model read from its folder, in evaluation mode, and what the folder says about it."""
 
-    model: TranslationModel
-    settings: TrainSettings
+    model: AnyModel
+    settings: AnySettings
     provenance: dict[str, Any]
     checkpoint_sha256: str
     folder: Path
 
 
-def save_weights(folder: Path, model: TranslationModel) -> str:
+def save_weights(folder: Path, model: AnyModel) -> str:
     """Write the weights into `folder`, whole or not at all, and return their file's SHA-256."""
     tensors = {name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()}
     path = folder / WEIGHTS
@@ -41,9 +45,10 @@ def save_weights(folder: Path, model: TranslationModel) -> str:
     return file_sha256(path)
 
 
-def save_settings(folder: Path, settings: TrainSettings, vocabulary_size: int) -> None:
-    """Write the resolved settings of the model, and the size of its vocabulary, as YAML."""
-    values = {"vocabulary_size": vocabulary_size, **settings.model_dump(mode="json")}
+def save_settings(folder: Path, settings: AnySettings, vocabulary_size: int | None) -> None:
+    """Write the resolved settings of the model, and the size of its vocabulary if it has one, as YAML."""
+    size = {} if vocabulary_size is None else {"vocabulary_size": vocabulary_size}
+    values = size | settings.model_dump(mode="json")
     write_text(folder / SETTINGS, yaml.safe_dump(values, sort_keys=False, allow_unicode=True))
 
 
@@ -52,17 +57,21 @@ def save_provenance(folder: Path, provenance: dict[str, Any]) -> None:
     write_json(folder / PROVENANCE, provenance)
 
 
-def read_settings(folder: Path) -> tuple[TrainSettings, int]:
-    """Return the settings and vocabulary size of the model in `folder`; raise `BpdError` where they are unreadable."""
+def read_settings(folder: Path) -> tuple[AnySettings, int | None]:
+    """Return the settings of the model in `folder`, and the size of its vocabulary, none for an image model.
+
+    Raises `BpdError` where they are unreadable.
+    """
     path = folder / SETTINGS
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
-        vocabulary_size = values.pop("vocabulary_size")
+        kind = ImageTrainSettings if values["task"] == "super_resolution" else TrainSettings
+        vocabulary_size = values.pop("vocabulary_size") if kind is TrainSettings else None
     except FileNotFoundError:
         raise BpdError(f"{folder}: no model here ({SETTINGS} is missing); train one, or name its folder") from None
     except (yaml.YAMLError, UnicodeDecodeError, AttributeError, KeyError, TypeError):
         raise BpdError(f"{path}: not the settings of a model; train the model again") from None
-    return validate_section(TrainSettings, values, str(path)), vocabulary_size
+    return validate_section(kind, values, str(path)), vocabulary_size
 
 
 def load_model(folder: Path, device: torch.device | str = "cpu") -> StoredModel:
@@ -75,7 +84,7 @@ def load_model(folder: Path, device: torch.device | str = "cpu") -> StoredModel:
     path = folder / WEIGHTS
     if not path.exists():
         raise BpdError(f"{path} is missing: the model has not been trained to the end")
-    model = TranslationModel(settings.transformer, vocabulary_size, settings.heads)
+    model = build_model(settings, vocabulary_size)
     checkpoint_sha256 = file_sha256(path)
     try:
         provenance = json.loads((folder / PROVENANCE).read_text(encoding="utf-8"))
@@ -94,11 +103,39 @@ def load_model(folder: Path, device: torch.device | str = "cpu") -> StoredModel:
     return StoredModel(model.to(device).eval(), settings, provenance, checkpoint_sha256, folder)
 
 
-def initialise_from(model: TranslationModel, folder: Path) -> str:
+def build_model(settings: AnySettings, vocabulary_size: int | None) -> AnyModel:
+    """Return the model that `settings` describe, with random weights."""
+    if isinstance(settings, ImageTrainSettings):
+        return ImageModel(settings.image_transformer, settings.input_size, settings.output_size, settings.heads)
+    return TranslationModel(settings.transformer, vocabulary_size, settings.heads)
+
+
+def load_translation_model(folder: Path, device: torch.device | str = "cpu") -> StoredModel:
+    """Read the model in `folder` as `load_model` does; raise `BpdError` unless it translates."""
+    return _of_task(load_model(folder, device), "translation")
+
+
+def load_image_model(folder: Path, device: torch.device | str = "cpu") -> StoredModel:
+    """Read the model in `folder` as `load_model` does; raise `BpdError` unless it makes images."""
+    return _of_task(load_model(folder, device), "super_resolution")
+
+
+def _of_task(stored: StoredModel, task: str) -> StoredModel:
+    if stored.settings.task != task:
+        raise BpdError(f"{stored.folder}: a model for {stored.settings.task}; this needs one for {task}")
+    return stored
+
+
+def initialise_from(model: AnyModel, settings: AnySettings, folder: Path) -> str:
     """Copy a base model's weights into `model`, whose heads stay as they are; return the base's SHA-256."""
     base = load_model(folder)
-    transformer = model.transformer
-    if base.settings.transformer != transformer.config or base.model.vocabulary_size != model.vocabulary_size:
+    mine, others = model.transformer.state_dict(), base.model.transformer.state_dict()
+    same = type(base.model) is type(model) and base.model.transformer.config == model.transformer.config
+    if not same or {n: t.shape for n, t in mine.items()} != {n: t.shape for n, t in others.items()}:
         raise BpdError(f"{folder}: the base model has another shape or vocabulary than the heads are to stand on")
-    transformer.load_state_dict(base.model.transformer.state_dict())
+    if isinstance(settings, ImageTrainSettings):
+        sizes = (base.settings.input_size, base.settings.output_size)
+        if sizes != (settings.input_size, settings.output_size):
+            raise BpdError(f"{folder}: the base model turns {sizes[0]} pixels a side into {sizes[1]}; the heads differ")
+    model.transformer.load_state_dict(others)
     return base.checkpoint_sha256

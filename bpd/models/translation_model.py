@@ -46,9 +46,27 @@ class TranslationModel(nn.Module):
         return self.output_weight.device
 
     @property
+    def d_model(self) -> int:
+        """The width of the decoder's output."""
+        return self.transformer.config.d_model
+
+    @property
     def output_weight(self) -> Tensor:
         """The vocabulary projection [vocabulary, d_model] that all heads share."""
         return self.transformer.embedding.weight
+
+    @property
+    def output_bias(self) -> None:
+        """The projection has no bias."""
+        return None
+
+    def training_states(self, source: Tensor, target: Tensor) -> Tensor:
+        """Return the decoder's output [batch, target, d_model] that predicts `target` [batch, target].
+
+        Both sides end in the end symbol and are padded.
+        """
+        begin = torch.full_like(target[:, :1], self.begin_id)
+        return self(source, torch.cat([begin, target[:, :-1]], dim=1))
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """Return the decoder's output [batch, target, d_model] before heads and projection.

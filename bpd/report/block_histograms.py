@@ -1,8 +1,8 @@
-"""Histograms of accepted block sizes, one panel a model with heads."""
+"""Histograms of accepted block sizes, one panel a decoding of a model with heads."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bpd.grid import head_model_name
@@ -13,11 +13,27 @@ from bpd.report.tables import SETTING_TITLES
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_ANY_COLOUR = "#56B4E9"
 
-def block_histograms(scores: Scores, block_sizes: Sequence[int], settings: Sequence[str], scale: str) -> Figure:
+
+def _exact(setting: str, block_size: int) -> tuple[str, str]:
+    return head_model_name(setting, block_size), "exact"
+
+
+def block_histograms(
+    scores: Scores,
+    block_sizes: Sequence[int],
+    settings: Sequence[str],
+    scale: str,
+    *,
+    titles: Mapping[str, str] = SETTING_TITLES,
+    source: Callable[[str, int], tuple[str, str]] = _exact,
+    criterion: str = "exact criterion",
+) -> Figure:
     """Return the share of iterations that accepted each number of tokens: rows are k > 1, columns settings.
 
-    The dotted line is the mean accepted block size. Where this scale has no such model, the panel says so.
+    `source` gives the model and the criterion behind a setting and k; `criterion` says in words what they are. The
+    dotted line is the mean accepted block size. Where this scale has no such model, the panel says so.
     """
     sizes = [size for size in block_sizes if size > 1] or list(block_sizes)
     figure = new_figure(2.5 * len(settings) + 0.6, 1.5 * len(sizes) + 1.0)
@@ -25,7 +41,7 @@ def block_histograms(scores: Scores, block_sizes: Sequence[int], settings: Seque
     for row, size in enumerate(sizes):
         for column, setting in enumerate(settings):
             axes = panels[row, column]
-            score = scores.get(head_model_name(setting, size), "exact")
+            score = scores.get(*source(setting, size))
             if score is None:
                 axes.text(0.5, 0.5, "no result", ha="center", va="center", transform=axes.transAxes, fontsize=8)
             else:
@@ -33,7 +49,7 @@ def block_histograms(scores: Scores, block_sizes: Sequence[int], settings: Seque
                 total = sum(counts.values())
                 places = range(1, size + 1)
                 shares = [100 * counts.get(place, 0) / total for place in places]
-                axes.bar(places, shares, color=COLOURS[setting], width=0.8)
+                axes.bar(places, shares, color=COLOURS.get(setting, _ANY_COLOUR), width=0.8)
                 mean = score["mean_accepted_block_size"]
                 axes.axvline(mean, color="#222222", linestyle=":", linewidth=1.2)
                 axes.text(0.97, 0.92, f"mean {mean:.2f}", ha="right", va="top", transform=axes.transAxes, fontsize=8)
@@ -41,9 +57,9 @@ def block_histograms(scores: Scores, block_sizes: Sequence[int], settings: Seque
             axes.set_xlim(0.4, size + 0.6)
             axes.tick_params(labelsize=7)
             if row == 0:
-                axes.set_title(SETTING_TITLES[setting], fontsize=10)
+                axes.set_title(titles[setting], fontsize=10)
             if column == 0:
                 axes.set_ylabel(f"k = {size}\n% of iterations", fontsize=8)
     figure.supxlabel("Accepted tokens per iteration", fontsize=9)
-    figure.suptitle(f"Accepted block sizes on {scores.set_name()}, exact criterion, scale {scale}", fontsize=11)
+    figure.suptitle(f"Accepted block sizes on {scores.set_name()}, {criterion}, scale {scale}", fontsize=11)
     return figure

@@ -13,32 +13,27 @@ from bpd.errors import BpdError
 if TYPE_CHECKING:
     import pandas
 
-_OWN = (
-    "model", "set", "role", "criterion", "block_size", "bleu", "mean_accepted_block_size", "accepted_tokens",
-    "iterations", "calls", "sentences", "cut_at_length_limit", "sentences_unlike_greedy", "bleu_intl",
-    "bleu_compound_split", "brevity_penalty", "signature", "signature_intl",
-)  # fmt: skip
-_TEXTS = ("model", "set", "role", "criterion", "signature", "signature_intl")
-_SHOWN = ("bleu", "mean_accepted_block_size")
-_PROVENANCE = (
-    "checkpoint_sha256",
-    "config_sha256",
-    "vocabulary_sha256",
-    "seed",
-    "commit",
-    "dirty",
-    "device",
-    "precision",
-)
-
 
 class Scores:
     """Scores by model, set role and criterion; made from an explicit list of files, so that no stale one slips in."""
 
+    # What a score file says of its own, which of that is text or may be null, what a table shows, and its provenance.
+    own: tuple[str, ...] = (
+        "model", "set", "role", "criterion", "block_size", "bleu", "mean_accepted_block_size", "accepted_tokens",
+        "iterations", "calls", "sentences", "cut_at_length_limit", "sentences_unlike_greedy", "bleu_intl",
+        "bleu_compound_split", "brevity_penalty", "signature", "signature_intl",
+    )  # fmt: skip
+    texts: tuple[str, ...] = ("model", "set", "role", "criterion", "signature", "signature_intl")
+    nullable: tuple[str, ...] = ("sentences_unlike_greedy",)
+    shown: tuple[str, ...] = ("bleu", "mean_accepted_block_size")
+    made_with: tuple[str, ...] = (
+        "checkpoint_sha256", "config_sha256", "vocabulary_sha256", "seed", "commit", "dirty", "device", "precision",
+    )  # fmt: skip
+
     def __init__(self, paths: Iterable[Path]) -> None:
         self._scores: dict[tuple[str, str, str], dict[str, Any]] = {}
         for path in paths:
-            score = _read(Path(path))
+            score = self._read(Path(path))
             self._scores[score["model"], score["role"], score["criterion"]] = score
         if not self._scores:
             raise BpdError("no score files were given; run `bpd score` first")
@@ -46,7 +41,7 @@ class Scores:
     def get(self, model: str, criterion: str, role: str = "dev") -> dict[str, Any] | None:
         """Return one score, or none where this scale has no such model or decoding, or it is not a number."""
         score = self._scores.get((model, role, criterion))
-        if score is None or any(math.isnan(score[name]) for name in _SHOWN):
+        if score is None or any(math.isnan(score[name]) for name in self.shown):
             return None
         return score
 
@@ -94,30 +89,28 @@ class Scores:
         import pandas
 
         rows = [
-            {name: score[name] for name in _OWN} | {name: score["decoding"].get(name) for name in _PROVENANCE}
+            {name: score[name] for name in self.own} | {name: score["decoding"].get(name) for name in self.made_with}
             for _, score in sorted(self._scores.items())
         ]
         return pandas.DataFrame(rows)
 
+    def _read(self, path: Path) -> dict[str, Any]:
+        try:
+            score = json.loads(path.read_text(encoding="utf-8"))
+            missing = [name for name in (*self.own, "block_size_counts", "decoding") if name not in score]
+        except (OSError, ValueError, TypeError):
+            raise BpdError(f"{path}: missing or damaged score; run `bpd score` again") from None
+        if missing:
+            raise BpdError(f"{path}: the score lacks {', '.join(missing)}; run `bpd score` again")
+        faulty = [name for name in self.own if not self._is_well(name, score[name])]
+        faulty += [name for name in ("block_size_counts", "decoding") if not isinstance(score[name], dict)]
+        if faulty:
+            found = ", ".join(f"{name} is {score[name]!r}" for name in faulty)
+            raise BpdError(f"{path}: damaged score ({found}); run `bpd score` again")
+        return score
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        score = json.loads(path.read_text(encoding="utf-8"))
-        missing = [name for name in (*_OWN, "block_size_counts", "decoding") if name not in score]
-    except (OSError, ValueError, TypeError):
-        raise BpdError(f"{path}: missing or damaged score; run `bpd score` again") from None
-    if missing:
-        raise BpdError(f"{path}: the score lacks {', '.join(missing)}; run `bpd score` again")
-    faulty = [name for name in _OWN if not isinstance(score[name], _kind(name)) or isinstance(score[name], bool)]
-    faulty += [name for name in ("block_size_counts", "decoding") if not isinstance(score[name], dict)]
-    if faulty:
-        found = ", ".join(f"{name} is {score[name]!r}" for name in faulty)
-        raise BpdError(f"{path}: damaged score ({found}); run `bpd score` again")
-    return score
-
-
-def _kind(name: str) -> tuple[type, ...]:
-    if name in _TEXTS:
-        return (str,)
-    # Only exact decoding is compared with greedy decoding.
-    return (int, float, type(None)) if name == "sentences_unlike_greedy" else (int, float)
+    def _is_well(self, name: str, value: Any) -> bool:
+        if name in self.texts:
+            return isinstance(value, str)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return number or (value is None and name in self.nullable)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from typing import Protocol
 
 from bpd.atomic import write_text
 from bpd.grid import head_model_name
@@ -15,7 +16,7 @@ GAP = "–"
 _LATEX = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}
     | {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
-    | {"|": "\\textbar{}", GAP: "--"}
+    | {"|": "\\textbar{}", GAP: "--", "†": "$^\\dagger$", "ε": "$\\epsilon$", "₁": "$_1$", "×": "$\\times$"}
 )
 SETTING_TITLES = {
     "regular": "Regular",
@@ -23,6 +24,18 @@ SETTING_TITLES = {
     "fine_tuning": "Fine Tuning",
     "both": "Both",
 }
+
+
+class AnyCell(Protocol):
+    """A dataclass of numbers, whose fields are columns of the CSV."""
+
+    def ours(self) -> str:
+        """Return our numbers as the paper prints them, or a gap."""
+        ...
+
+    def theirs(self) -> str:
+        """Return the published numbers, or a gap."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -55,16 +68,17 @@ class Table:
     column_key: str
     block_sizes: tuple[int, ...]
     columns: dict[str, str]
-    cells: dict[tuple[int, str], Cell]
+    cells: dict[tuple[int, str], AnyCell]
     caption: str
     notes: tuple[str, ...]
     origins: list[dict[str, str]]
+    cell_kind: type = Cell
 
     def csv(self) -> str:
         """Return one line a cell: k, column, ours and published, empty where there is no number."""
         import pandas
 
-        names = ["k", self.column_key, *(field.name for field in fields(Cell))]
+        names = ["k", self.column_key, *(field.name for field in fields(self.cell_kind))]
         rows = [(*place, *astuple(cell)) for place, cell in self.cells.items()]
         return pandas.DataFrame(rows, columns=names).to_csv(index=False, lineterminator="\n")
 
@@ -73,17 +87,22 @@ class Table:
         titles = ["k"]
         for title in self.columns.values():
             titles += [title, f"{title}, published"]
-        lines = [f"**{self.caption}**", "", _row(titles), _row(["---:"] + ["---"] * (len(titles) - 1))]
+        lines = [f"**{self.caption}**", "", markdown_row(titles), markdown_row(["---:"] + ["---"] * (len(titles) - 1))]
         for block_size in self.block_sizes:
             values = [str(block_size)]
             for column in self.columns:
                 cell = self.cells.get((block_size, column))
                 values += [cell.ours(), cell.theirs()] if cell else [GAP, GAP]
-            lines.append(_row(values))
+            lines.append(markdown_row(values))
         lines += ["", *(f"{note}  " for note in self.notes)]
         if self.origins:
             names = list(self.origins[0])
-            lines += ["", _row(names), _row(["---"] * len(names)), *(_row(list(row.values())) for row in self.origins)]
+            lines += [
+                "",
+                markdown_row(names),
+                markdown_row(["---"] * len(names)),
+                *(markdown_row(list(row.values())) for row in self.origins),
+            ]
         return "\n".join(lines) + "\n"
 
     def latex(self) -> str:
@@ -93,10 +112,10 @@ class Table:
             "% Needs \\usepackage{booktabs}.",
             "\\begin{table}",
             "\\centering",
-            f"\\caption{{{_escaped(self.caption)}}}",
+            f"\\caption{{{escaped(self.caption)}}}",
             f"\\begin{{tabular}}{{r{'c' * width}}}",
             "\\toprule",
-            " & ".join(["$k$", *map(_escaped, self.columns.values())]) + " \\\\",
+            " & ".join(["$k$", *map(escaped, self.columns.values())]) + " \\\\",
             "\\midrule",
         ]
         for block_size in self.block_sizes:
@@ -105,13 +124,13 @@ class Table:
             theirs = [f"{{\\footnotesize\\textit{{published {cell.theirs()}}}}}" if cell else "" for cell in cells]
             lines.append(" & ".join([str(block_size), *map(_dashes, ours)]) + " \\\\")
             lines.append(" & ".join(["", *map(_dashes, theirs)]) + " \\\\")
-        notes = " ".join(_escaped(note) for note in self.notes)
+        notes = " ".join(escaped(note) for note in self.notes)
         lines += ["\\bottomrule", "\\end{tabular}", f"\\par\\smallskip\\footnotesize {notes}"]
         if self.origins:
             names = list(self.origins[0])
             lines += [f"\\par\\smallskip\\scriptsize\\begin{{tabular}}{{{'l' * len(names)}}}", "\\toprule"]
             lines += [" & ".join(names) + " \\\\", "\\midrule"]
-            lines += [" & ".join(map(_escaped, row.values())) + " \\\\" for row in self.origins]
+            lines += [" & ".join(map(escaped, row.values())) + " \\\\" for row in self.origins]
             lines += ["\\bottomrule", "\\end{tabular}"]
         return "\n".join([*lines, "\\end{table}"]) + "\n"
 
@@ -207,13 +226,13 @@ def _printed(bleu: float | None, block: float | None) -> str:
     return GAP if bleu is None or block is None else f"{bleu:.2f} / {block:.2f}"
 
 
-def _row(values: Sequence[str]) -> str:
+def markdown_row(values: Sequence[str]) -> str:
     return "| " + " | ".join(values) + " |"
 
 
 def _dashes(text: str) -> str:
-    return text.replace(GAP, "--")
+    return text.replace(GAP, "--").replace("†", "$^\\dagger$")
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     return text.translate(_LATEX)

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WINDOW = 9
-_NUMBERS = {"step": ("loss",), "evaluation": ("dev_bleu",)}
+_NUMBERS = {
+    "step": ("loss",),
+    "evaluation": ("dev_bleu", "dev_bits_per_dimension", "dev_psnr", "dev_mean_accepted_block_size"),
+}
 
 
 def read_journal(path: Path) -> list[dict[str, Any]]:
@@ -41,8 +44,18 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def training_curves(journals: Mapping[str, Path], scale: str) -> Figure:
-    """Return a figure with a panel for each kind of model; lines are smoothed over nine records, scores are dots."""
+def training_curves(
+    journals: Mapping[str, Path],
+    scale: str,
+    *,
+    score: str = "dev_bleu",
+    score_title: str = "Dev BLEU (first sentences)",
+    token: str = "token",
+) -> Figure:
+    """Return a figure with a panel for each kind of model; lines are smoothed over nine records, scores are dots.
+
+    `score` is the evaluations' value to show, called `score_title`; losses are in nats per `token`.
+    """
     kinds: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for model, path in journals.items():
         kind = model.split("_k")[0] if "_k" in model else "base"
@@ -51,28 +64,34 @@ def training_curves(journals: Mapping[str, Path], scale: str) -> Figure:
     panels = figure.subplots(2, max(1, len(kinds)), squeeze=False)
     for column, (kind, models) in enumerate(kinds.items()):
         for place, (model, records) in enumerate(models.items()):
-            _draw(panels[:, column], model, records, _shade(kind, place, len(models)))
-        panels[0, column].set_title({"base": "Base and teacher"}.get(kind, kind.replace("_", " ").title()), fontsize=10)
+            _draw(panels[:, column], model, records, _shade(kind, place, len(models)), score)
+        panels[0, column].set_title(_title(kind, models), fontsize=10)
         panels[0, column].legend(fontsize=7, frameon=False)
         panels[1, column].set_xlabel("Step")
         for one in panels[:, column]:
             one.grid(alpha=0.25)
             one.set_xlim(left=0)
-    panels[0, 0].set_ylabel("Training loss (nats per token)")
-    panels[1, 0].set_ylabel("Dev BLEU (first sentences)")
+    panels[0, 0].set_ylabel(f"Training loss (nats per {token})", fontsize=8.5)
+    panels[1, 0].set_ylabel(score_title, fontsize=8.5)
     figure.suptitle(f"Training, scale {scale}", fontsize=11)
     return figure
 
 
-def _draw(panels: list[Axes], model: str, records: list[dict[str, Any]], colour: tuple[float, ...]) -> None:
+def _title(kind: str, models: Mapping[str, Any]) -> str:
+    if kind == "base":
+        return "Base and teacher" if "teacher" in models else "Base"
+    return kind.replace("_", " ").title()
+
+
+def _draw(panels: list[Axes], model: str, records: list[dict[str, Any]], colour: tuple[float, ...], score: str) -> None:
     steps = [record for record in records if record["event"] == "step"]
     values = [record["loss"] for record in steps]
     smooth = [sum(part) / len(part) for part in (values[max(0, i - _WINDOW + 1) : i + 1] for i in range(len(values)))]
     panels[0].plot([record["step"] for record in steps], smooth, color=colour, linewidth=1.2, label=model)
-    found = [record for record in records if record["event"] == "evaluation" and "dev_bleu" in record]
+    found = [record for record in records if record["event"] == "evaluation" and score in record]
     panels[1].plot(
         [record["step"] for record in found],
-        [record["dev_bleu"] for record in found],
+        [record[score] for record in found],
         color=colour,
         marker="o",
         markersize=3.5,

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from tqdm import tqdm
 
 from bpd.atomic import write_text
@@ -52,12 +53,15 @@ class Journal:
         for name in ("loss", "learning_rate", "tokens_per_second", "gradient_norm"):
             self._board.add_scalar(f"training/{name}", values[name], step)
 
-    def evaluation(self, step: int, values: dict[str, float], sample: str) -> None:
-        """Record dev scores, and a sample translation as Markdown."""
+    def evaluation(self, step: int, values: dict[str, float], sample: str, picture: np.ndarray | None = None) -> None:
+        """Record dev scores, and a sample: Markdown, or a picture [height, width, 3] of bytes."""
         self._record({"event": "evaluation", "step": step, **values})
         for name, value in values.items():
             self._board.add_scalar(f"dev/{name}", value, step)
-        self._board.add_text("dev/sample", sample, step)
+        if sample:
+            self._board.add_text("dev/sample", sample, step)
+        if picture is not None:
+            self._board.add_image("dev/sample", picture, step, dataformats="HWC")
         scores = ", ".join(f"{name} {value:.2f}" for name, value in values.items())
         tqdm.write(f"step {step}: {scores}", file=self._bar.fp)
 

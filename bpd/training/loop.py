@@ -8,35 +8,51 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from bpd.config import TrainSettings
-from bpd.data.batches import Batch, BatchPosition, TokenBatches
-from bpd.data.encoded import EncodedPairs
+from bpd.config import ImageTrainSettings, TrainSettings
+from bpd.data.batch import Batch, BatchPosition
 from bpd.errors import BpdError
-from bpd.models.translation_model import BEGIN_ID, TranslationModel
+from bpd.models.trainable import TrainableModel
 from bpd.training.checkpoint import load_checkpoint, random_state, restore_random_state, save_checkpoint
-from bpd.training.head_loss import count_targets, head_losses, heads_of_step, trained_heads
+from bpd.training.head_loss import StepHeads, head_losses, plan_step, trained_heads
 from bpd.training.journal import Journal
 from bpd.training.schedule import learning_rate
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Scores on the dev set, and a sample to look at, as Markdown."""
+    """Scores on the dev set, and a sample to look at: Markdown, or a picture [height, width, 3] of bytes."""
 
     scores: dict[str, float]
-    sample: str
+    sample: str = ""
+    picture: np.ndarray | None = None
 
 
-Evaluate = Callable[[TranslationModel], Evaluation]
+Evaluate = Callable[[TrainableModel], Evaluation]
+
+
+class Batches(Protocol):
+    """An endless stream of batches, and the place of the next one."""
+
+    position: BatchPosition
+
+    def next(self) -> Batch:
+        """Return the next batch and move `position` past it."""
+        ...
+
+
+BatchesFrom = Callable[[BatchPosition], Batches]
 
 
 class Trainer:
-    """One training run of `model` on `pairs`; `folder` holds its checkpoints and records until it is finished.
+    """One training run of `model`; `folder` holds its checkpoints and records until it is finished.
+
+    `batches_from` returns the stream of its batches from a position on.
 
     `identity` stands for the settings and inputs of the run: a checkpoint of another identity is refused.
     `evaluate` is called with the model in evaluation mode and must draw no random numbers.
@@ -44,9 +60,9 @@ class Trainer:
 
     def __init__(
         self,
-        model: TranslationModel,
-        pairs: EncodedPairs,
-        settings: TrainSettings,
+        model: TrainableModel,
+        batches_from: BatchesFrom,
+        settings: TrainSettings | ImageTrainSettings,
         folder: Path,
         identity: str,
         evaluate: Evaluate,
@@ -56,7 +72,7 @@ class Trainer:
         self.folder = folder
         self.identity = identity
         self.evaluate = evaluate
-        self.device = model.output_weight.device
+        self.device = model.device
         self.frozen = settings.heads is not None and settings.heads.frozen
         if self.frozen:
             model.transformer.requires_grad_(False)
@@ -65,7 +81,7 @@ class Trainer:
         self.optimizer = torch.optim.Adam(
             self.parameters, lr=0.0, betas=(adam.beta1, adam.beta2), eps=adam.epsilon, fused=True
         )
-        self.pairs = pairs
+        self.batches_from = batches_from
         self.position = BatchPosition()
         self.step = 0
 
@@ -78,7 +94,7 @@ class Trainer:
         """Train from the newest checkpoint, or from the start, to the last step."""
         self._restore()
         training = self.settings.training
-        batches = TokenBatches(self.pairs, training.micro_batch_tokens, self.settings.seed, self.position)
+        batches = self.batches_from(self.position)
         journal = Journal(self.folder, self.settings.model, self.step, self.steps)
         try:
             clock, tokens = time.perf_counter(), 0
@@ -107,18 +123,16 @@ class Trainer:
         """Take one optimizer step over the global batch and return what there is to record of it."""
         training, spec = self.settings.training, self.settings.heads
         self.step += 1
-        rate = learning_rate(
-            training.schedule, self.step, steps=training.steps, d_model=self.settings.transformer.d_model
-        )
-        heads = heads_of_step(spec, self.settings.seed, self.step)
-        counts = [sum(part) for part in zip(*(count_targets(batch.target, heads) for batch in micro_batches))]
+        rate = learning_rate(training.schedule, self.step, steps=training.steps, d_model=self.model.d_model)
+        targets = [batch.target for batch in micro_batches]
+        plan = plan_step(spec, self.settings.seed, self.step, targets, self.model.pad_id)
         self._training_mode()
         self.optimizer.zero_grad(set_to_none=True)
-        sums = torch.zeros(len(heads), device=self.device)
-        for batch in micro_batches:
-            sums += self._accumulate(batch, heads, counts)
+        sums = torch.zeros(len(plan.heads), device=self.device)
+        for place, batch in enumerate(micro_batches):
+            sums += self._accumulate(batch, plan, place)
         norm = self._clip(training.gradient_clip)
-        means = [total / count if count else None for total, count in zip(sums.tolist(), counts)]
+        means = [total / count if count else None for total, count in zip(sums.tolist(), plan.counts)]
         present = [mean for mean in means if mean is not None]
         loss = sum(present) / len(present) if present else 0.0
         if not (math.isfinite(loss) and math.isfinite(norm)):
@@ -131,21 +145,20 @@ class Trainer:
         self.optimizer.step()
         return {
             "loss": loss,
-            "head_losses": {str(head): mean for head, mean in zip(heads, means) if mean is not None},
+            "head_losses": {str(head): mean for head, mean in zip(plan.heads, means) if mean is not None},
             "learning_rate": rate,
             "gradient_norm": norm,
-            "tokens": sum(int((batch.target != 0).sum()) for batch in micro_batches),
+            "tokens": sum(int((target != self.model.pad_id).sum()) for target in targets),
         }
 
-    def _accumulate(self, batch: Batch, heads: tuple[int, ...], counts: list[int]) -> Tensor:
+    def _accumulate(self, batch: Batch, plan: StepHeads, place: int) -> Tensor:
         """Add one micro-batch's gradients and return its sum of token losses for each head."""
         source, target = (torch.from_numpy(part).to(self.device) for part in (batch.source, batch.target))
-        begin = torch.full_like(target[:, :1], BEGIN_ID)
-        decoder_input = torch.cat([begin, target[:, :-1]], dim=1)
+        smoothing = self.settings.training.label_smoothing
         with self._autocast():
             with torch.no_grad() if self.frozen else nullcontext():
-                states = self.model(source, decoder_input)
-            result = head_losses(self.model, states, target, heads, counts, self.settings.training.label_smoothing)
+                states = self.model.training_states(source, target)
+            result = head_losses(self.model, states, target, plan, place, smoothing)
         result.loss.backward()
         return result.sums
 
@@ -174,7 +187,7 @@ class Trainer:
     def _evaluate(self, journal: Journal) -> None:
         self.model.eval()
         evaluation = self.evaluate(self.model)
-        journal.evaluation(self.step, evaluation.scores, evaluation.sample)
+        journal.evaluation(self.step, evaluation.scores, evaluation.sample, evaluation.picture)
 
     def _save(self) -> None:
         state = {

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from bpd import grid
+from bpd import grid, image_grid
 from bpd.commands.decode import decode
+from bpd.commands.decode_images import decode_images
 from bpd.commands.distill import distill_shard, merge_shards
 from bpd.commands.train import train
+from bpd.commands.train_images import train_images
 from bpd.config import Config, validate_section
 from bpd.data.prepare import prepare_text
+from bpd.data.prepare_images import prepare_images
 
 TRAINING = {
     "steps": 12,
@@ -28,8 +31,54 @@ TRAINING = {
     "evaluate_every": 6,
     "evaluate_sentences": 8,
 }
+IMAGE_TRAINING = {
+    "steps": 6,
+    "micro_batch_images": 2,
+    "micro_batches": 1,
+    "label_smoothing": 0.0,
+    "adam": {"beta1": 0.9, "beta2": 0.98, "epsilon": 1e-9},
+    "schedule": {"kind": "linear", "peak": 0.004, "warmup_steps": 2},
+    "precision": "fp32",
+    "log_every": 2,
+    "checkpoint_every": 4,
+    "evaluate_every": 3,
+    "evaluate_images": 2,
+}
 CONFIG = {
     "scale": "tiny",
+    "super_resolution": {
+        "data": {
+            "source": "drawn_faces",
+            "drawn_faces": {"train_images": 10, "dev_images": 4, "seed": 1},
+            "input_size": 2,
+            "output_size": 8,
+        },
+        "image_transformer": {
+            "d_model": 16,
+            "d_ff": 32,
+            "attention_heads": 2,
+            "encoder_layers": 1,
+            "decoder_layers": 1,
+            "local_block": 24,
+            "residual_dropout": 0.1,
+            "ordinal_start": True,
+            "covering_pixel": True,
+            "shared_coordinates": True,
+            "remaining_mean": True,
+        },
+        "base": {"seed": 1, "training": IMAGE_TRAINING | {"steps": 20}},
+        "heads": {
+            "seed": 3,
+            "block_sizes": [1, 3],
+            "settings": ["regular", "fine_tuning"],
+            "first_head": "learned",
+            "frozen": {"head_loss": "sampled", "base_dropout": False, "training": IMAGE_TRAINING},
+            "fine_tuned": {"head_loss": "sampled_per_position", "base_dropout": True, "training": IMAGE_TRAINING},
+        },
+        "decoding": {"approximate_criteria": ["distance2"], "images": 3, "precision": "fp32"},
+        "gallery": {"images": 2},
+        "survey": {"seed": 1, "pairs_per_method": 3, "repeated_pairs": 1, "bootstrap_samples": 100},
+    },
     "translation": {
         "data": {
             "source": "generated",
@@ -87,6 +136,39 @@ class World:
     def records(self, model: str, name: str, criterion: str) -> list[dict]:
         path = self.model(model) / "decode" / name / f"{criterion}.jsonl"
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@dataclass(frozen=True)
+class ImageWorld:
+    """The folders of a finished tiny run of the super-resolution half, up to decoding."""
+
+    config: Config
+    root: Path
+
+    @property
+    def data(self) -> Path:
+        return self.root / "data" / "super_resolution"
+
+    def model(self, name: str) -> Path:
+        return self.root / "super_resolution" / name
+
+    def decode(self, name: str) -> Path:
+        return self.model(name) / "decode" / "dev"
+
+
+@pytest.fixture(scope="session")
+def image_world(tmp_path_factory: pytest.TempPathFactory, tiny_config: Config) -> ImageWorld:
+    made = ImageWorld(tiny_config, tmp_path_factory.mktemp("image_world"))
+    part = tiny_config.super_resolution
+    prepare_images(image_grid.prepare_settings(part), made.data)
+    for name in image_grid.trained_models(part):
+        base = None if name == "base" else made.model("base")
+        settings = image_grid.train_settings(part, name)
+        train_images(settings, made.data, made.model(name), made.root / "checkpoints" / name, base)
+        decode_images(
+            image_grid.decode_settings(part, name), made.model(name), made.data, made.model(name) / "decode", 2
+        )
+    return made
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,10 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import yaml
+from PIL import Image
 
 import bpd
 from bpd.errors import BpdError
@@ -32,14 +34,14 @@ def test_help_names_every_command_without_importing_torch():
     assert subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT).returncode == 0
     shown = run("--help").stdout
     names = ["prepare", "train", "distill", "decode", "score", "trace", "tables", "figures", "translate", "inspect"]
-    assert all(f" {name} " in shown for name in [*names, "validate", "show"])
+    assert all(f" {name} " in shown for name in [*names, "validate", "show", "survey", "upscale"])
 
 
 def test_a_good_config_is_valid_and_a_bad_one_is_refused_by_key(tmp_path):
     path = tmp_path / "config.yaml"
     path.write_text(yaml.safe_dump(CONFIG))
     good = run("validate", path)
-    assert good.returncode == 0 and "valid; scale tiny, 3 proposal-head models" in good.stdout
+    assert good.returncode == 0 and "valid; scale tiny, 3 proposal-head models for translation and 3 for" in good.stdout
     path.write_text(path.read_text().replace("seed: 3", "seed: 3e0\n    sead: 3"))
     bad = run("validate", path)
     assert bad.returncode == 1 and "Traceback" not in bad.stderr
@@ -76,6 +78,40 @@ def test_translations_come_in_order_with_their_blocks(world):
     assert plain.stdout.splitlines() == [values["text"] for values in told]
     greedy = run("translate", world.model("both_k3"), "--criterion", "greedy", *lines)
     assert greedy.stdout == plain.stdout
+
+
+def test_a_photograph_is_upscaled_to_a_png(image_world, tmp_path):
+    photograph, output = tmp_path / "photo.jpg", tmp_path / "face.png"
+    pixels = np.random.default_rng(0).integers(0, 256, (21, 35, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(photograph)
+    result = run("upscale", image_world.model("fine_tuning_k3"), photograph, output, "--criterion", "distance2")
+    assert result.returncode == 0, result.stderr
+    assert "192 tokens in " in result.stdout
+    with Image.open(output) as made:
+        assert made.size == (8, 8) and made.mode == "RGB"
+
+
+@pytest.mark.parametrize(
+    ("photograph", "output", "message"),
+    [
+        ("nowhere.jpg", "face.png", "no such file"),
+        ("text.jpg", "face.png", "not a readable picture"),
+        ("small.png", "face.png", "1×1 pixels, but the model reads 2×2"),
+        ("small.png", "face.jpg", "a name that ends in .png"),
+    ],
+)
+def test_what_is_no_photograph_is_refused(image_world, tmp_path, photograph, output, message):
+    (tmp_path / "text.jpg").write_text("no picture")
+    Image.new("RGB", (1, 1)).save(tmp_path / "small.png")
+    result = run("upscale", image_world.model("base"), tmp_path / photograph, tmp_path / output)
+    assert result.returncode == 1 and message in result.stderr and "Traceback" not in result.stderr
+    assert not (tmp_path / output).exists()
+
+
+def test_a_model_of_the_other_half_is_refused(world, image_world, tmp_path):
+    for words in (["translate", image_world.model("base"), "A."], ["upscale", world.model("base"), "a.jpg", "b.png"]):
+        result = run(*words)
+        assert result.returncode == 1 and "this needs one for" in result.stderr and "Traceback" not in result.stderr
 
 
 def test_an_unknown_criterion_and_too_large_a_block_are_refused(world):

@@ -135,7 +135,7 @@ def test_without_an_address_the_message_says_where_to_put_the_file(local_data, d
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(BpdError, match=r"translation\.data\.files: no file is called 'train\.fr\.gz'"):
+    with pytest.raises(BpdError, match=r"data\.files: no file is called 'train\.fr\.gz'"):
         require_known({"train.fr.gz": RemoteFile(url="https://example.org/x", sha256="0" * 64)})
 
 
@@ -154,6 +154,6 @@ def test_the_data_folder_has_a_default(monkeypatch):
 def test_the_real_files_are_the_known_ones(real_data, monkeypatch, tmp_path):
     monkeypatch.setenv("BPD_DATA_DIR", str(real_data))
     for name in KNOWN_FILES:
-        if not name.endswith(".tgz"):
+        if not name.endswith(".tgz") and "celeba" not in KNOWN_FILES[name].local_paths[0]:
             assert fetch(name, {}, tmp_path).is_relative_to(real_data)
     assert list(tmp_path.iterdir()) == []

@@ -3,7 +3,9 @@ import math
 import pytest
 
 from bpd.report.block_histograms import block_histograms
+from bpd.report.image_scores import ImageScores
 from bpd.report.scores import Scores
+from tests.report import example_images
 from tests.report.example_results import write_score
 from tests.report.visible import texts_out_of_sight
 
@@ -47,3 +49,22 @@ def test_a_grid_of_k_1_alone_is_drawn(tmp_path):
     score = write_score(tmp_path, "regular_k1", block_size_counts={"1": 7}, mean_accepted_block_size=1.0)
     (axes,) = block_histograms(Scores([score]), (1,), ("regular",), "mini").axes
     assert heights(axes) == [100.0]
+
+
+def test_columns_may_be_decodings_by_several_criteria(tmp_path):
+    paths = [
+        example_images.write_score(tmp_path, "regular_k2", criterion, block_size_counts=counts)
+        for criterion, counts in (("exact", {"1": 4}), ("distance2", {"1": 1, "2": 3}))
+    ]
+    figure = block_histograms(
+        ImageScores(paths),
+        (1, 2),
+        ("regular", "approximate"),
+        "mini",
+        titles={"regular": "Regular", "approximate": "Approximate"},
+        source=lambda column, size: (f"regular_k{size}", "exact" if column == "regular" else "distance2"),
+        criterion="exact and ε = 2",
+    )
+    assert [heights(axes) for axes in figure.axes] == [[100.0, 0.0], [25.0, 75.0]]
+    assert [axes.get_title() for axes in figure.axes] == ["Regular", "Approximate"]
+    assert "on dev, exact and ε = 2, scale mini" in figure.get_suptitle()

@@ -5,6 +5,7 @@ import pytest
 
 from bpd.errors import BpdError
 from bpd.report.training_curves import read_journal, training_curves
+from tests.report.example_images import write_image_journal
 from tests.report.example_results import write_journal
 from tests.report.visible import texts_out_of_sight
 
@@ -59,6 +60,21 @@ def test_evaluations_without_bleu_are_passed_over(tmp_path):
     assert [len(line.get_xdata()) for line in bleu.get_lines()] == [0]
 
 
+def test_image_models_show_bits_instead_of_bleu(tmp_path):
+    journals = {name: write_image_journal(tmp_path / name / "training.jsonl") for name in ("base", "regular_k2")}
+    figure = training_curves(
+        journals, "mini", score="dev_bits_per_dimension", score_title="Dev bits per intensity", token="intensity"
+    )
+    assert [axes.get_title() for axes in figure.axes[:2]] == ["Base", "Regular"]
+    assert [axes.get_ylabel() for axes in figure.axes[::2]] == [
+        "Training loss (nats per intensity)",
+        "Dev bits per intensity",
+    ]
+    (dots,) = figure.axes[2].get_lines()
+    assert dots.get_xydata().tolist() == [[100, 6], [200, 5.5], [300, 5 + 1 / 3]]
+    assert not texts_out_of_sight(figure)
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -72,6 +88,8 @@ def test_evaluations_without_bleu_are_passed_over(tmp_path):
         b'{"event": "step", "step": 20, "loss": "3"}',
         b'{"event": "step", "step": null, "loss": 3.0}',
         b'{"event": "evaluation", "step": 20, "dev_bleu": null}',
+        b'{"event": "evaluation", "step": 20, "dev_bits_per_dimension": "5"}',
+        b'{"event": "evaluation", "step": 20, "dev_psnr": null}',
         b'{"event": "step", "step": 20, "note": "f\xfcr"}',
         b'{"event": ["step"], "step": 20, "loss": 3.0}',
     ],

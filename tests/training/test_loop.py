@@ -6,11 +6,17 @@ from pathlib import Path
 import pytest
 import torch
 
+from bpd.data.batches import TokenBatches
 from bpd.errors import BpdError
 from bpd.models.translation_model import TranslationModel
 from bpd.training.checkpoint import sole_owner
 from bpd.training.loop import Evaluation, Trainer
 from tests.training.conftest import VOCABULARY_SIZE, make_settings
+
+
+def batches_of(pairs, settings):
+    """Return what gives the stream of batches from a position on."""
+    return lambda position: TokenBatches(pairs, settings.training.micro_batch_tokens, settings.seed, position)
 
 
 class Stopped(Exception):
@@ -22,7 +28,8 @@ def train(pairs, folder: Path, settings, identity: str = "a", stop_at: int | Non
     torch.manual_seed(settings.seed)
     model = TranslationModel(settings.transformer, VOCABULARY_SIZE, settings.heads)
     folder.mkdir(exist_ok=True)
-    trainer = Trainer(model, pairs, settings, folder, identity, lambda _: Evaluation({"dev_bleu": 0.0}, "sample"))
+    batches = batches_of(pairs, settings)
+    trainer = Trainer(model, batches, settings, folder, identity, lambda _: Evaluation({"dev_bleu": 0.0}, "sample"))
     if stop_at is not None:
         take_step = trainer._take_step
 
@@ -132,7 +139,9 @@ def test_accumulating_micro_batches_equals_one_large_batch(tmp_path, counting_pa
         )
         torch.manual_seed(0)
         model = TranslationModel(settings.transformer, VOCABULARY_SIZE, settings.heads)
-        trainer = Trainer(model, counting_pairs, settings, tmp_path / str(number), "a", lambda _: None)
+        trainer = Trainer(
+            model, batches_of(counting_pairs, settings), settings, tmp_path / str(number), "a", lambda _: None
+        )
         norms.append(trainer._take_step([batch(part) for part in cut])["gradient_norm"])
     assert norms[1] == pytest.approx(norms[0], rel=1e-5) and norms[2] == pytest.approx(norms[0], rel=1e-5)
 

@@ -42,14 +42,50 @@ def test_tables_and_figures_are_there_and_agree_with_the_records(finished_run):
     for name in ("table1.md", "table1.tex", "approximate.csv", "approximate.md", "scores.csv", "trace.md"):
         assert (tables / name).stat().st_size > 0
     figures = finished_run.folder / "paper_figures" / "tiny"
-    assert len(list(figures.glob("*.pdf"))) == len(list(figures.glob("*.png"))) == 4
+    assert len(list(figures.glob("*.pdf"))) == len(list(figures.glob("*.png"))) == 8
+
+
+def test_table_2_agrees_with_the_records(finished_run):
+    results = finished_run.folder / "results" / "tiny"
+    table = pandas.read_csv(results / "tables" / "table2.csv").set_index(["k", "setting"])
+    for setting, model, criterion in (
+        ("regular", "regular_k3", "exact"),
+        ("approximate", "regular_k3", "distance2"),
+        ("both", "fine_tuning_k3", "distance2"),
+    ):
+        path = results / "super_resolution" / model / "decode" / "dev" / f"{criterion}.jsonl"
+        records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        assert all(len(record["token_ids"]) == 8 * 8 * 3 for record in records)
+        block = sum(len(record["token_ids"]) for record in records) / sum(record["iterations"] for record in records)
+        assert table.loc[(3, setting), "mean_accepted_block_size"] == pytest.approx(block)
+    assert "not collected" in (results / "tables" / "table3.md").read_text(encoding="utf-8")
+    assert (results / "super_resolution" / "survey" / "survey.html").stat().st_size > 0
+
+
+def test_votes_in_their_folder_fill_table_3(finished_run, tmp_path):
+    survey = finished_run.folder / "results" / "tiny" / "super_resolution" / "survey"
+    assert plan(finished_run) == {}
+    (survey / "votes").mkdir()
+    try:
+        (survey / "votes" / "ada.csv").write_text("")
+        assert plan(finished_run) == {"score_survey": 1, "table3": 1}
+    finally:
+        shutil.rmtree(survey / "votes")
+    assert plan(finished_run) == {}
 
 
 def test_every_job_left_a_log_with_what_it_said(finished_run):
     logs = {path.stem: path for path in (finished_run.folder / "results" / "tiny" / "logs").glob("*.log")}
-    assert {"prepare_text", "train_base", "distill_shard_1", "decode_both_k3", "score_translation", "tables"} <= set(
-        logs
-    )
+    text = {"prepare_text", "train_base", "distill_shard_1", "decode_both_k3", "score_translation", "tables"}
+    images = {
+        "prepare_images",
+        "train_images_base",
+        "decode_images_regular_k1",
+        "score_images",
+        "build_survey",
+        "table3",
+    }
+    assert text | images <= set(logs)
     assert "dev_bleu" in logs["train_base"].read_text(encoding="utf-8")
 
 
@@ -75,6 +111,15 @@ def test_a_comment_in_the_code_plans_nothing_and_an_edit_runs_what_it_can_change
     assert plan(finished_run, clone=edited) == {}
     path.write_text(path.read_text(encoding="utf-8") + "\nREMARK = 1\n", encoding="utf-8")
     assert set(plan(finished_run, clone=edited)) == {
+        "decode_images_base",
+        "decode_images_regular_k1",
+        "decode_images_regular_k3",
+        "decode_images_fine_tuning_k3",
+        "score_images",
+        "build_survey",
+        "image_tables",
+        "image_figures",
+        "table3",
         "decode_base",
         "decode_both_k3",
         "decode_regular_k3",
@@ -90,6 +135,19 @@ def test_a_changed_criterion_runs_decoding_and_later_only(finished_run):
     assert set(plan(finished_run, "--config", override)) == {"decode_both_k3", "score_translation", "tables", "figures"}
 
 
+def test_a_changed_distance_decodes_images_and_reports_only(finished_run):
+    override = "super_resolution={decoding: {approximate_criteria: [distance3]}}"
+    assert set(plan(finished_run, "--config", override)) == {
+        "decode_images_regular_k3",
+        "decode_images_fine_tuning_k3",
+        "score_images",
+        "build_survey",
+        "image_tables",
+        "image_figures",
+        "table3",
+    }
+
+
 def test_a_changed_base_seed_leaves_the_data_and_the_teacher_alone(finished_run):
     jobs = plan(finished_run, "--config", "translation={base: {seed: 9}}")
     assert {"train_base", "train_regular_k3", "train_both_k3", "decode_base"} <= set(jobs)
@@ -101,6 +159,6 @@ def test_the_offline_report_holds_tables_and_figures(finished_run, tmp_path):
     result = snakemake("--configfile", finished_run.config, "--report", page, folder=finished_run.folder)
     assert result.returncode == 0, result.stdout + result.stderr
     text = page.read_text(encoding="utf-8")
-    for name in ("table1.csv", "approximate.csv", "table1_scatter.png", "trace.png"):
+    for name in ("table1.csv", "approximate.csv", "table1_scatter.png", "trace.png", "table2.csv", "gallery.png"):
         assert name in text
-    assert re.search(r"Translation", text)
+    assert re.search(r"Translation", text) and re.search(r"Super-resolution", text)

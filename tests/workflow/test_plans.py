@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from bpd import grid
+from bpd import grid, image_grid
 from bpd.config import load_config
 from tests.workflow.driver import ROOT, SNAKEFILE, planned_jobs, snakemake
 
@@ -36,14 +36,23 @@ def test_from_the_repository_root_no_snakefile_need_be_named():
 
 
 def test_the_paper_scale_lists_every_job(tmp_path):
-    config = load_config(ROOT / "config" / "paper.yaml").translation
-    models = grid.head_models(config)
-    assert len(models) == 22
+    config = load_config(ROOT / "config" / "paper.yaml")
+    models, image_models = grid.head_models(config.translation), image_grid.head_models(config.super_resolution)
+    assert (len(models), len(image_models)) == (22, 11)
     jobs = planned_jobs(snakemake("--dry-run", "--config", "scale=paper", folder=tmp_path))
     expected = {"prepare_text": 1, "train_base": 1, "train_teacher": 1, "distill_shard": 64, "merge_distillation": 1}
     expected |= {f"train_{model}": 1 for model in models} | {f"decode_{model}": 1 for model in ["base", *models]}
     expected |= {"score_translation": 1, "trace_translation": 1, "tables": 1, "figures": 1}
+    expected |= {f"{job}_images_{model}": 1 for job in ("train", "decode") for model in ["base", *image_models]}
+    expected |= {"prepare_images": 1, "score_images": 1, "build_survey": 1, "table3": 1}
+    expected |= {"image_tables": 1, "image_figures": 1}
     assert jobs == expected
+
+
+@pytest.mark.parametrize(("half", "other"), [("translation", "images"), ("super_resolution", "text")])
+def test_either_half_can_be_asked_for_alone(half, other, tmp_path):
+    jobs = planned_jobs(snakemake("--dry-run", half, folder=tmp_path))
+    assert jobs and f"prepare_{other}" not in jobs
 
 
 @pytest.mark.parametrize(
@@ -54,6 +63,8 @@ def test_the_paper_scale_lists_every_job(tmp_path):
         ("translation={heads: {block_sizes: [2, 2]}}", "block_sizes names a value twice"),
         ("translation={distillation: {teacher_seed: 1}}", "the teacher must be another model"),
         ("translation={decoding: {approximate_criteria: [top0]}}", "approximate_criteria.0"),
+        ("super_resolution={decoding: {approximate_criteria: [top2]}}", "no approximate criterion for images"),
+        ("super_resolution={image_transformer: {local_blocks: 1}}", "image_transformer.local_blocks: unknown key"),
         ("threads=4", "threads: unknown key"),
         ("scale=huge", "scale 'huge' has no"),
     ],
@@ -67,7 +78,8 @@ def test_a_bad_override_is_refused_by_name_in_a_dry_run(override, message, tmp_p
 def test_a_nested_override_keeps_its_numbers_and_its_neighbours(tmp_path):
     override = "translation={heads: {block_sizes: [6], settings: [both]}}"
     jobs = planned_jobs(snakemake("--dry-run", "--config", override, folder=tmp_path))
-    assert {name for name in jobs if name.startswith("train_")} == {"train_base", "train_teacher", "train_both_k6"}
+    trained = {name for name in jobs if name.startswith("train_") and "images" not in name}
+    assert trained == {"train_base", "train_teacher", "train_both_k6"}
 
 
 def test_a_wrong_profile_is_refused_by_name(tmp_path):

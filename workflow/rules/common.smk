@@ -16,7 +16,7 @@ from snakemake.cli import get_profile_dir
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import update_config
 
-from bpd import grid
+from bpd import grid, image_grid
 from bpd.config import Config, read_config_values, validate_section
 from bpd.errors import BpdError
 from bpd.provenance import count_cards
@@ -94,15 +94,16 @@ try:
 except BpdError as problem:
     raise WorkflowError(str(problem)) from None
 
-translation = settings.translation
+translation, super_resolution = settings.translation, settings.super_resolution
 RESULTS = f"results/{settings.scale}"
 PICTURES = f"paper_figures/{settings.scale}"
 LOGS = f"{RESULTS}/logs"
-CHECKPOINTS = f"{RESULTS}/checkpoints/translation"
+CHECKPOINTS = f"{RESULTS}/checkpoints"
 TEXT = f"{RESULTS}/data/translation"
 DISTILLED = f"{RESULTS}/data/translation_distilled"
 TRANSLATION = f"{RESULTS}/translation"
-HEAD_MODELS = grid.head_models(translation)
+IMAGES = f"{RESULTS}/data/super_resolution"
+SUPER_RESOLUTION = f"{RESULTS}/super_resolution"
 
 
 def as_json(section):
@@ -112,13 +113,7 @@ def as_json(section):
     )
 
 
-MODEL_FILES = [
-    "model.safetensors",
-    "config.yaml",
-    "provenance.json",
-    "training.jsonl",
-    "vocabulary.model",
-]
+MODEL_FILES = ["model.safetensors", "config.yaml", "provenance.json", "training.jsonl"]
 
 
 def folder_of(path):
@@ -128,7 +123,9 @@ def folder_of(path):
 
 def model_files(model):
     """Return the files that a finished training of `model` leaves; the weights stand for them as an input."""
-    return [f"{TRANSLATION}/{model}/{name}" for name in MODEL_FILES]
+    return [
+        f"{TRANSLATION}/{model}/{name}" for name in [*MODEL_FILES, "vocabulary.model"]
+    ]
 
 
 def record_files(model, suffix):
@@ -140,12 +137,30 @@ def record_files(model, suffix):
     ]
 
 
-def in_report(path, caption):
+def image_model_files(model):
+    """Return the files that a finished training of an image model leaves."""
+    return [f"{SUPER_RESOLUTION}/{model}/{name}" for name in MODEL_FILES]
+
+
+def image_record_files(model, suffix):
+    """Return the files of an image model that end in `suffix`, one for each criterion."""
+    return [
+        f"{SUPER_RESOLUTION}/{model}/decode/{image_grid.DEV_SET}/{criterion}{suffix}"
+        for criterion in image_grid.criteria(super_resolution, model)
+    ]
+
+
+def likelihood_file(model):
+    """Return the file of bits per intensity that decoding an image model leaves."""
+    return f"{SUPER_RESOLUTION}/{model}/decode/{image_grid.DEV_SET}/likelihood.jsonl"
+
+
+def in_report(path, caption, category="Translation"):
     """Mark `path` for the report, with its caption and the labels by which the report sorts."""
     return report(
         path,
         caption=f"../report/{caption}.rst",
-        category="Translation",
+        category=category,
         subcategory=f"Scale {settings.scale}",
         labels={"result": Path(path).stem, "format": Path(path).suffix.lstrip(".")},
     )

@@ -20,3 +20,24 @@ rule prepare_text:
         folder=lambda wildcards, output: folder_of(output.report),
     shell:
         "bpd prepare text --settings {params.settings:q} --output {params.folder} > {log} 2>&1"
+
+
+rule prepare_images:
+    output:
+        report=f"{IMAGES}/report.json",
+        train=f"{IMAGES}/train/manifest.json",
+        dev=f"{IMAGES}/dev/manifest.json",
+    log:
+        f"{LOGS}/prepare_images.log",
+    conda:
+        ENVIRONMENT
+    resources:
+        gpu=0,
+        runtime=240,
+        mem_mb=8000,
+    params:
+        settings=as_json(image_grid.prepare_settings(super_resolution)),
+        code=stage_version("prepare_images"),
+        folder=lambda wildcards, output: folder_of(output.report),
+    shell:
+        "bpd prepare images --settings {params.settings:q} --output {params.folder} > {log} 2>&1"

@@ -75,3 +75,107 @@ rule figures:
         folder=lambda wildcards, output: folder_of(output[0]),
     shell:
         "bpd figures --settings {params.settings:q} --results {params.results} --output {params.folder} > {log} 2>&1"
+
+
+IMAGE_TABLES = [
+    f"{RESULTS}/tables/{name}.{kind}"
+    for name in ["table2", "table3"]
+    for kind in ["csv", "md", "tex"]
+] + [f"{RESULTS}/tables/image_scores.csv"]
+IMAGE_FIGURE_NAMES = [
+    "gallery",
+    "acceptance_map",
+    "image_training_curves",
+    "image_accepted_blocks",
+]
+IMAGE_FIGURES = [
+    f"{PICTURES}/{name}.{kind}"
+    for name in IMAGE_FIGURE_NAMES
+    for kind in ["pdf", "png"]
+]
+
+
+rule image_tables:
+    input:
+        scores=IMAGE_SCORES,
+    output:
+        in_report(f"{RESULTS}/tables/table2.csv", "table2", "Super-resolution"),
+        f"{RESULTS}/tables/table2.md",
+        f"{RESULTS}/tables/table2.tex",
+        in_report(
+            f"{RESULTS}/tables/image_scores.csv", "image_scores", "Super-resolution"
+        ),
+    log:
+        f"{LOGS}/image_tables.log",
+    conda:
+        ENVIRONMENT
+    resources:
+        gpu=0,
+        runtime=15,
+        mem_mb=2000,
+    params:
+        settings=as_json(image_grid.report_settings(settings)),
+        code=stage_version("report_images"),
+        results=lambda wildcards, output: RESULTS,
+        folder=lambda wildcards, output: folder_of(output[0]),
+    shell:
+        "bpd tables --task super_resolution --settings {params.settings:q} --results {params.results}"
+        " --output {params.folder} > {log} 2>&1"
+
+
+# Table 3 stands without our numbers until people have voted: their files go into the folder `votes`.
+rule table3:
+    input:
+        survey=f"{SURVEY}/survey.json",
+        preference=rules.score_survey.output if VOTES else [],
+    output:
+        in_report(f"{RESULTS}/tables/table3.csv", "table3", "Super-resolution"),
+        f"{RESULTS}/tables/table3.md",
+        f"{RESULTS}/tables/table3.tex",
+    log:
+        f"{LOGS}/table3.log",
+    conda:
+        ENVIRONMENT
+    resources:
+        gpu=0,
+        runtime=15,
+        mem_mb=2000,
+    params:
+        code=stage_version("report_images"),
+        preference=f"--preference {SURVEY}/preference.json" if VOTES else "",
+        folder=lambda wildcards, output: folder_of(output[0]),
+    shell:
+        "bpd survey table --survey {input.survey} {params.preference} --output {params.folder} > {log} 2>&1"
+
+
+rule image_figures:
+    input:
+        scores=IMAGE_SCORES,
+        records=IMAGE_RECORDS,
+        data=rules.prepare_images.output,
+        journals=[
+            f"{SUPER_RESOLUTION}/{model}/training.jsonl"
+            for model in image_grid.trained_models(super_resolution)
+        ],
+    output:
+        [f"{PICTURES}/{name}.pdf" for name in IMAGE_FIGURE_NAMES],
+        [
+            in_report(f"{PICTURES}/{name}.png", name, "Super-resolution")
+            for name in IMAGE_FIGURE_NAMES
+        ],
+    log:
+        f"{LOGS}/image_figures.log",
+    conda:
+        ENVIRONMENT
+    resources:
+        gpu=0,
+        runtime=30,
+        mem_mb=4000,
+    params:
+        settings=as_json(image_grid.report_settings(settings)),
+        code=stage_version("report_images"),
+        results=lambda wildcards, output: RESULTS,
+        folder=lambda wildcards, output: folder_of(output[0]),
+    shell:
+        "bpd figures --task super_resolution --settings {params.settings:q} --results {params.results}"
+        " --output {params.folder} > {log} 2>&1"

@@ -1,5 +1,7 @@
 # Translation: base and teacher, distillation, proposal heads, decoding and scores.
 
+
+HEAD_MODELS = grid.head_models(translation)
 DECODED_MODELS = grid.decoded_models(translation)
 RECORDS = [path for model in DECODED_MODELS for path in record_files(model, ".jsonl")]
 SCORES = [
@@ -33,7 +35,7 @@ for name in ["base", "teacher"]:
             code=stage_version("train"),
             data=lambda wildcards, input: folder_of(input.data[0]),
             folder=lambda wildcards, output: folder_of(output[0]),
-            work=f"{CHECKPOINTS}/{name}",
+            work=f"{CHECKPOINTS}/translation/{name}",
         shell:
             "bpd train --settings {params.settings:q} --data {params.data} --work {params.work}"
             " --output {params.folder} > {log} 2>&1"
@@ -124,7 +126,7 @@ for name in HEAD_MODELS:
             distilled=f"--distilled {DISTILLED}" if distilled else "",
             base=lambda wildcards, input: folder_of(input.base[0]),
             folder=lambda wildcards, output: folder_of(output[0]),
-            work=f"{CHECKPOINTS}/{name}",
+            work=f"{CHECKPOINTS}/translation/{name}",
         shell:
             "bpd train --settings {params.settings:q} --data {params.data} {params.distilled}"
             " --base {params.base} --work {params.work} --output {params.folder} > {log} 2>&1"

@@ -1,0 +1,5 @@
+"""`python -m bpd.cli`."""
+
+from bpd.cli import main
+
+main()

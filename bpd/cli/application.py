@@ -1,0 +1,85 @@
+"""The application and its commands' common options. Heavy modules are imported only by the command that needs them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+import typer
+
+from bpd.config import Section, load_config, validate_section
+from bpd.errors import BpdError
+
+app = typer.Typer(
+    name="bpd",
+    help="Blockwise Parallel Decoding, replicated: prepare, train, distil, decode, score and report.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+prepare_app = typer.Typer(help="Prepare data.", no_args_is_help=True)
+distill_app = typer.Typer(help="Translate the training sources with the teacher.", no_args_is_help=True)
+app.add_typer(prepare_app, name="prepare")
+survey_app = typer.Typer(help="The human-preference study of Table 3.", no_args_is_help=True)
+app.add_typer(distill_app, name="distill")
+app.add_typer(survey_app, name="survey")
+
+SectionType = TypeVar("SectionType", bound=Section)
+
+SettingsOption = Annotated[
+    str | None, typer.Option(help="The part of the configuration that this command uses, as JSON; rules pass it.")
+]
+ConfigOption = Annotated[Path | None, typer.Option(help="A whole config file, such as config/mini.yaml.")]
+DataOption = Annotated[Path, typer.Option(help="The folder that `bpd prepare` wrote.")]
+BatchRowsOption = Annotated[int, typer.Option(min=1, help="Inputs decoded at once; changes speed, not results.")]
+Task = Literal["translation", "super_resolution"]
+TaskOption = Annotated[Task, typer.Option(help="Which half of the paper; with --settings they say it themselves.")]
+HalfOption = Annotated[Task, typer.Option(help="Which half of the paper.")]
+
+
+def settings_of(kind: type[SectionType], settings: str | None, config: Path | None, select) -> SectionType:
+    """Return a command's settings: from JSON as rules pass it, or selected from a whole config file."""
+    require_one_of(settings, config)
+    if config is not None:
+        return select(load_config(config))
+    return validate_section(kind, values_of(settings), "--settings")
+
+
+def require_one_of(settings: str | None, config: Path | None) -> None:
+    """Raise `BpdError` unless exactly one of --settings and --config is given, --settings as JSON."""
+    if (settings is None) == (config is None):
+        raise BpdError("give exactly one of --settings and --config")
+    if settings is not None:
+        values_of(settings)
+
+
+def values_of(settings: str) -> object:
+    """Return the plain values of --settings; raise `BpdError` where they are not JSON."""
+    try:
+        return json.loads(settings)
+    except ValueError as error:
+        raise BpdError(f"--settings is not JSON: {error}") from None
+
+
+def task_of(settings: str | None, task: Task) -> Task:
+    """Return the task that --settings name, or else the one given."""
+    values = None if settings is None else values_of(settings)
+    return values["task"] if isinstance(values, dict) and values.get("task") == "super_resolution" else task
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from bpd import __version__
+
+        print(f"bpd {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Blockwise Parallel Decoding, replicated: prepare, train, distil, decode, score and report."""

@@ -1,0 +1,145 @@
+"""The configuration schema: frozen, typed, one class per stage, unknown keys refused by name.
+
+A config holds science only: what is computed, never on how many threads, cards or gigabytes.
+`config/README.md` explains every key to a person; the classes here are what the programs read.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from bpd.config.section import (
+    RemoteFile,
+    Section,
+    SectionType,
+    read_config_values,
+    validate_section,
+)
+from bpd.config.settings import (
+    DecodeSettings,
+    DistillSettings,
+    HeadSpec,
+    ImageDecodeSettings,
+    ImageReportSettings,
+    ImageTrainSettings,
+    PrepareImagesSettings,
+    PrepareSettings,
+    ReportSettings,
+    SurveySettings,
+    TraceSettings,
+    TrainSettings,
+)
+from bpd.config.super_resolution import (
+    IMAGE_SETTINGS,
+    DrawnFacesConfig,
+    GalleryConfig,
+    ImageBaseConfig,
+    ImageDataConfig,
+    ImageDecodingConfig,
+    ImageHeadsConfig,
+    ImageHeadTrainingConfig,
+    ImageSetting,
+    ImageTransformerConfig,
+    SuperResolutionConfig,
+    SurveyConfig,
+)
+from bpd.config.training import (
+    AdamConfig,
+    HeadLoss,
+    ImageTrainingConfig,
+    InverseSquareRootSchedule,
+    LinearSchedule,
+    RunConfig,
+    TrainingConfig,
+)
+from bpd.config.translation import (
+    DISTILLED_SETTINGS,
+    FROZEN_SETTINGS,
+    SETTINGS,
+    BaseConfig,
+    Corpus,
+    DecodingConfig,
+    DistillationConfig,
+    GeneratedTextConfig,
+    HeadsConfig,
+    HeadTrainingConfig,
+    Setting,
+    TraceConfig,
+    TransformerConfig,
+    TranslationConfig,
+    TranslationDataConfig,
+    VocabularyConfig,
+)
+
+__all__ = [
+    "DISTILLED_SETTINGS",
+    "FROZEN_SETTINGS",
+    "IMAGE_SETTINGS",
+    "SETTINGS",
+    "AdamConfig",
+    "BaseConfig",
+    "Config",
+    "Corpus",
+    "DecodeSettings",
+    "DecodingConfig",
+    "DistillSettings",
+    "DistillationConfig",
+    "DrawnFacesConfig",
+    "GalleryConfig",
+    "GeneratedTextConfig",
+    "HeadLoss",
+    "HeadSpec",
+    "HeadTrainingConfig",
+    "HeadsConfig",
+    "ImageBaseConfig",
+    "ImageDataConfig",
+    "ImageDecodeSettings",
+    "ImageDecodingConfig",
+    "ImageHeadTrainingConfig",
+    "ImageHeadsConfig",
+    "ImageReportSettings",
+    "ImageSetting",
+    "ImageTrainSettings",
+    "ImageTrainingConfig",
+    "ImageTransformerConfig",
+    "InverseSquareRootSchedule",
+    "LinearSchedule",
+    "PrepareImagesSettings",
+    "PrepareSettings",
+    "RemoteFile",
+    "ReportSettings",
+    "RunConfig",
+    "Section",
+    "SectionType",
+    "Setting",
+    "SuperResolutionConfig",
+    "SurveyConfig",
+    "SurveySettings",
+    "TraceConfig",
+    "TraceSettings",
+    "TrainSettings",
+    "TrainingConfig",
+    "TransformerConfig",
+    "TranslationConfig",
+    "TranslationDataConfig",
+    "VocabularyConfig",
+    "load_config",
+    "read_config_values",
+    "validate_section",
+]
+
+
+class Config(Section):
+    """A whole scale: smoke, mini or paper."""
+
+    scale: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    translation: TranslationConfig
+    super_resolution: SuperResolutionConfig
+
+
+def load_config(path: Path) -> Config:
+    """Read and validate a YAML config file; raise `BpdError` that names the file and every faulty key."""
+    return validate_section(Config, read_config_values(path), str(path))

@@ -1,0 +1,94 @@
+"""What every part of the configuration is made of, and how values become one: each fault named by its key."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from bpd.errors import BpdError
+
+PositiveInt = Annotated[int, Field(gt=0)]
+Seed = Annotated[int, Field(ge=0, lt=2**32)]
+Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
+CriterionName = Annotated[str, Field(pattern=r"^(exact|top[1-9]\d*|distance\d+|minimum[1-9]\d*)$")]
+Precision = Literal["fp32", "bf16"]
+FirstHead = Literal["learned", "identity"]
+
+
+class Section(BaseModel):
+    """A part of the configuration: immutable, strictly typed, closed to unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+def require_no_twins(section: Section, *names: str) -> None:
+    """Raise `ValueError` where one of the fields `names` of a section holds a value twice."""
+    for name in names:
+        values = getattr(section, name)
+        if len(set(values)) != len(values):
+            raise ValueError(f"{name} names a value twice: {list(values)}")
+
+
+class RemoteFile(Section):
+    """A replacement for a data file's built-in address, size and checksum."""
+
+    url: Annotated[str, Field(pattern=r"^(https?|file)://")]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    bytes: PositiveInt | None = None
+
+
+SectionType = TypeVar("SectionType", bound=Section)
+
+
+def validate_section(kind: type[SectionType], values: Any, where: str) -> SectionType:
+    """Build a section from plain values, or raise `BpdError` naming every faulty key and what was found there."""
+    try:
+        return kind.model_validate_json(json.dumps(values, default=str))
+    except ValidationError as error:
+        problems = [_describe(problem) for problem in error.errors()]
+        raise BpdError(f"{where}: {len(problems)} problem(s) in the configuration:\n" + "\n".join(problems)) from None
+
+
+def _describe(problem: Any) -> str:
+    unions = {"inverse_square_root", "linear"}
+    key = ".".join(str(part) for part in problem["loc"] if part not in unions) or "(top level)"
+    found = problem["input"]
+    kind = problem["type"]
+    if kind == "extra_forbidden":
+        return f"  {key}: unknown key"
+    if kind == "missing":
+        return f"  {key}: missing"
+    message = problem["msg"].removeprefix("Value error, ")
+    if kind == "value_error":
+        return f"  {key}: {message}"
+    hint = ""
+    if isinstance(found, str) and re.fullmatch(r"[-+]?[\d_.]+([eE][-+]?\d+)?", found):
+        hint = "; YAML read this number as text: write it without quotes, and powers of ten as 4.0e-3"
+    return f"  {key}: {message}, found {found!r}{hint}"
+
+
+class _LoaderOfUniqueKeys(yaml.SafeLoader):
+    """YAML's own rule, which PyYAML lets pass: a key stands once in its mapping."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
+        for key, _ in node.value:
+            if keys.count(key.value) > 1:
+                place = f"line {key.start_mark.line + 1}"
+                raise yaml.YAMLError(f"the key '{key.value}' stands twice in one section, the first time in {place}")
+        return super().construct_mapping(node, deep)
+
+
+def read_config_values(path: Path) -> Any:
+    """Return the plain values of a YAML config; raise `BpdError` where it cannot be read or names a key twice."""
+    try:
+        return yaml.load(Path(path).read_text(encoding="utf-8"), _LoaderOfUniqueKeys)
+    except OSError as error:
+        raise BpdError(f"{path}: cannot read the configuration: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise BpdError(f"{path}: not a YAML file: {error}") from None

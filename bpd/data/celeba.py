@@ -1,0 +1,97 @@
+"""CelebA: aligned photographs of faces, read from their archive, with the official split."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Self
+
+import numpy as np
+
+from bpd.config import RemoteFile
+from bpd.data.fetch import fetch
+from bpd.data.photographs import read_photograph
+from bpd.errors import BpdError
+
+ARCHIVE, PARTITION = "img_align_celeba.zip", "list_eval_partition.txt"
+WIDTH, HEIGHT = 178, 218
+# The original code's crop: 40 rows at top and bottom, 20 columns left and right.
+ROWS, COLUMNS = slice(40, HEIGHT - 40), slice(20, WIDTH - 20)
+SETS = {"train": "0", "dev": "1"}
+_LINE = re.compile(r"(\S+\.jpg)\s+([012])\s*")
+
+
+class CelebA:
+    """The archive, whose members are read one by one and never unpacked, and the set that each photograph is in."""
+
+    def __init__(self, archive: Path, members: dict[str, zipfile.ZipInfo], sets: dict[str, str]) -> None:
+        self.archive = archive
+        self._members = members
+        self._sets = sets
+
+    @classmethod
+    def open(cls, overrides: Mapping[str, RemoteFile], downloads: Path) -> Self:
+        """Find archive and partition file; raise `BpdError` where one is missing, damaged, or they contradict."""
+        sets = _read_partition(fetch(PARTITION, overrides, downloads))
+        archive = fetch(ARCHIVE, overrides, downloads)
+        members = _list_photographs(archive)
+        for known, other, words in (
+            (sets, members, f"{PARTITION} lists photographs that are not in {archive}"),
+            (members, sets, f"{archive} holds photographs that {PARTITION} does not list"),
+        ):
+            extra = sorted(known.keys() - other.keys())
+            if extra:
+                raise BpdError(f"{words}: {', '.join(extra[:20])} ({len(extra)} in all)")
+        return cls(archive, members, sets)
+
+    def count(self, name: str) -> int:
+        """Return how many photographs the set has."""
+        return sum(which == SETS[name] for which in self._sets.values())
+
+    def pictures(self, name: str, faults: list[str]) -> Iterator[tuple[str, np.ndarray]]:
+        """Yield file name and cropped picture uint8 [138, 138, 3], in the list's order; faults are named."""
+        with zipfile.ZipFile(self.archive) as archive:
+            for photograph, which in self._sets.items():
+                if which != SETS[name]:
+                    continue
+                try:
+                    content = archive.read(self._members[photograph])
+                    picture = read_photograph(content, photograph, WIDTH, HEIGHT)
+                except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+                    faults.append(f"{photograph}: cannot be read from the archive ({error})")
+                except BpdError as error:
+                    faults.append(str(error))
+                else:
+                    yield photograph, picture[ROWS, COLUMNS]
+
+
+def _read_partition(path: Path) -> dict[str, str]:
+    sets: dict[str, str] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        match = _LINE.fullmatch(line)
+        if not match:
+            raise BpdError(f"{path}, line {number}: expected a file name and 0, 1 or 2, found {line!r}")
+        if match.group(1) in sets:
+            raise BpdError(f"{path}, line {number}: {match.group(1)} stands there twice")
+        sets[match.group(1)] = match.group(2)
+    return sets
+
+
+def _list_photographs(path: Path) -> dict[str, zipfile.ZipInfo]:
+    """Return the archive's JPEG members by their base names; where they lie inside it does not matter."""
+    members: dict[str, zipfile.ZipInfo] = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.infolist():
+                name = PurePosixPath(member.filename).name
+                if member.is_dir() or not name.endswith(".jpg") or "__MACOSX" in member.filename:
+                    continue
+                if name in members:
+                    raise BpdError(f"{path}: holds two photographs called {name}")
+                members[name] = member
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise BpdError(f"{path}: no whole zip archive ({error}); delete it and fetch it again") from None
+    return members

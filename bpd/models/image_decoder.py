@@ -1,0 +1,135 @@
+"""Decoders over an Image Transformer, with the cached and the recomputing protocol of the text decoders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from bpd.models.head_scores import HeadScores
+from bpd.models.image_transformer import ImageTransformer
+from bpd.models.local_cache import LocalCache
+from bpd.models.proposal_heads import ProposalHeads
+
+
+class CachedImageDecoder:
+    """Incremental decoding: each token's keys and values are computed once and kept while a local window needs them."""
+
+    def __init__(
+        self, transformer: ImageTransformer, heads: ProposalHeads | None, memory: Tensor, source: Tensor
+    ) -> None:
+        self._transformer = transformer
+        self._heads = heads
+        self._memory = memory
+        self._source = source
+        config = transformer.config
+        width = config.d_model // config.attention_heads
+        # The tokens so far, where they stand in the image, with room for a block beyond its end.
+        self._written = source.new_zeros((len(memory), transformer.output_length + 1))
+        # A window needs its own block of positions and the one before; beyond them lies the block being verified.
+        largest_block = 1 if heads is None else heads.block_size
+        self._cache = LocalCache(
+            config.decoder_layers,
+            len(memory),
+            config.attention_heads,
+            width,
+            config.local_block,
+            largest_block,
+            memory,
+        )
+        self._memory_keys_values = [
+            tuple(part.contiguous() for part in cross.split(cross.key_value(memory), 2))
+            for cross in (layer.cross_attention for layer in transformer.decoder_layers)
+        ]
+
+    @property
+    def lengths(self) -> list[int]:
+        """The number of decoder-input tokens that each row holds, the begin symbol's zero vector included."""
+        return self._cache.lengths
+
+    def advance(self, tokens: Tensor) -> HeadScores:
+        """Append `tokens` [batch, block] after each row's length and return what the heads say about them."""
+        transformer, cache = self._transformer, self._cache
+        indices, mask = cache.reserve(tokens.shape[1])
+        states = transformer.embed(tokens, indices, self._memory, self._remaining_means(tokens, indices))
+        for index, layer in enumerate(transformer.decoder_layers):
+            attention, cross = layer.attention, layer.cross_attention
+            query, key, value = attention.split(attention.query_key_value(states), 3)
+            keys, values = cache.write(index, key, value)
+            states = layer.attention_norm(states + attention.attend(query, keys, values, mask))
+            (query,) = cross.split(cross.query(states), 1)
+            attended = cross.attend(query, *self._memory_keys_values[index], None)
+            states = layer.cross_attention_norm(states + attended)
+            states = layer.feed_forward_norm(states + layer.feed_forward(states))
+        cache.extend(tokens.shape[1])
+        return HeadScores(transformer, self._heads, states)
+
+    def _remaining_means(self, tokens: Tensor, indices: Tensor) -> Tensor | None:
+        if not self._transformer.config.remaining_mean:
+            return None
+        # The token read at index i is token i − 1 of the image; what is beyond the image goes to one spare place.
+        spare = self._transformer.output_length
+        places = torch.where(indices > 0, indices - 1, spare).clamp(max=spare).expand(tokens.shape)
+        self._written.scatter_(1, places, tokens)
+        return self._transformer.remaining_means(self._written, indices, self._source)
+
+    def rewind(self, lengths: Sequence[int]) -> None:
+        """Keep the first `lengths` [batch] decoder-input tokens of each row."""
+        self._cache.rewind(list(lengths))
+
+    def select(self, rows: Sequence[int]) -> None:
+        """Keep, reorder or duplicate rows."""
+        rows = list(rows)
+        self._cache.select(rows)
+        if rows == list(range(len(self._memory))):
+            return
+        index = torch.tensor(rows, device=self._memory.device)
+        self._memory = self._memory.index_select(0, index)
+        self._source = self._source.index_select(0, index)
+        self._written = self._written.index_select(0, index)
+        self._memory_keys_values = [
+            tuple(part.index_select(0, index) for part in pair) for pair in self._memory_keys_values
+        ]
+
+
+class RecomputingImageDecoder:
+    """The original protocol: the whole prefix runs through the decoder at every step."""
+
+    def __init__(
+        self, transformer: ImageTransformer, heads: ProposalHeads | None, memory: Tensor, source: Tensor
+    ) -> None:
+        self._transformer = transformer
+        self._heads = heads
+        self._memory = memory
+        self._source = source
+        self._rows: list[list[int]] = [[] for _ in range(len(memory))]
+
+    @property
+    def lengths(self) -> list[int]:
+        """The number of decoder-input tokens that each row holds, the begin symbol's zero vector included."""
+        return [len(row) for row in self._rows]
+
+    def advance(self, tokens: Tensor) -> HeadScores:
+        """Append `tokens` [batch, block] after each row's length and return what the heads say about them."""
+        block = tokens.shape[1]
+        self._rows = [row + new for row, new in zip(self._rows, tokens.tolist(), strict=True)]
+        lengths = self.lengths
+        longest = max(lengths)
+        prefix = torch.tensor([row + [0] * (longest - len(row)) for row in self._rows], device=self._memory.device)
+        states = self._transformer.decode(prefix, self._memory, self._source)
+        ends = torch.tensor(lengths, device=states.device)
+        columns = ends[:, None] + torch.arange(-block, 0, device=states.device)
+        rows = torch.arange(len(lengths), device=states.device)[:, None]
+        return HeadScores(self._transformer, self._heads, states[rows, columns])
+
+    def rewind(self, lengths: Sequence[int]) -> None:
+        """Keep the first `lengths` [batch] decoder-input tokens of each row."""
+        self._rows = [row[:length] for row, length in zip(self._rows, lengths, strict=True)]
+
+    def select(self, rows: Sequence[int]) -> None:
+        """Keep, reorder or duplicate rows."""
+        index = torch.tensor(list(rows), device=self._memory.device)
+        self._memory = self._memory.index_select(0, index)
+        self._source = self._source.index_select(0, index)
+        self._rows = [list(self._rows[row]) for row in rows]

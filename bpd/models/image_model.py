@@ -1,0 +1,86 @@
+"""The super-resolution model of the paper: an Image Transformer, with or without proposal heads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from bpd.config import HeadSpec, ImageTransformerConfig
+from bpd.models.image_decoder import CachedImageDecoder, RecomputingImageDecoder
+from bpd.models.image_transformer import BEGIN_ID, ImageTransformer
+from bpd.models.proposal_heads import ProposalHeads
+
+
+class ImageModel(nn.Module):
+    """The combined scoring and proposal model of section 4; without heads it is the base model, p₁ alone.
+
+    Tokens are intensities 0…255. An image has no end symbol: it ends at its last intensity, the length limit.
+    """
+
+    # −1 marks the places beyond an image's end, where a head has no target; no token equals it or the end id.
+    pad_id, begin_id, end_id = -1, BEGIN_ID, -1
+
+    def __init__(
+        self, config: ImageTransformerConfig, input_size: int, output_size: int, heads: HeadSpec | None = None
+    ) -> None:
+        super().__init__()
+        self.transformer = ImageTransformer(config, input_size, output_size)
+        self.heads: ProposalHeads | None = None
+        if heads is not None:
+            self.heads = ProposalHeads(
+                config.d_model,
+                config.d_ff,
+                heads.block_size,
+                relu_dropout=0.0,
+                residual_dropout=config.residual_dropout,
+                identity_first_head=heads.first_head == "identity",
+                normalised=True,
+            )
+
+    @property
+    def block_size(self) -> int:
+        """k: how many tokens the model can propose at once."""
+        return 1 if self.heads is None else self.heads.block_size
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.output_weight.device
+
+    @property
+    def d_model(self) -> int:
+        """The width of the decoder's output."""
+        return self.transformer.config.d_model
+
+    @property
+    def output_weight(self) -> Tensor:
+        """The 256-way projection [256, d_model] that all heads share."""
+        return self.transformer.output.weight
+
+    @property
+    def output_bias(self) -> Tensor:
+        """The projection's bias [256]."""
+        return self.transformer.output.bias
+
+    def training_states(self, source: Tensor, target: Tensor) -> Tensor:
+        """Return the decoder's output [batch, output, d_model] that predicts `target` [batch, output] intensities.
+
+        `source` [batch, input] are the small images' intensities.
+        """
+        before = functional.pad(target[:, :-1], (1, 0), value=BEGIN_ID)
+        return self.transformer.decode(before, self.transformer.encode(source), source)
+
+    def start(
+        self, inputs: Sequence[Sequence[int]], *, cached: bool = True
+    ) -> CachedImageDecoder | RecomputingImageDecoder:
+        """Encode `inputs`, rows of a small image's intensities each, and return a decoder for them.
+
+        With `cached` false, the decoder runs the whole prefix again at each step, as the original code did.
+        """
+        source = torch.tensor([list(row) for row in inputs], dtype=torch.int64, device=self.device)
+        memory = self.transformer.encode(source)
+        kind = CachedImageDecoder if cached else RecomputingImageDecoder
+        return kind(self.transformer, self.heads, memory, source)
