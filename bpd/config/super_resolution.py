@@ -66,7 +66,7 @@ class ImageDataConfig(Section):
 
 
 class ImageTransformerConfig(Section):
-    """Shape and regularisation of the Image Transformer; the last four are departures from the original."""
+    """Shape and regularisation of the Image Transformer; the last five are departures from the original."""
 
     d_model: PositiveInt
     d_ff: PositiveInt
@@ -79,6 +79,7 @@ class ImageTransformerConfig(Section):
     covering_pixel: bool
     shared_coordinates: bool
     remaining_mean: bool
+    token_noise: Annotated[float, Field(ge=0.0, lt=256.0)]
 
     @model_validator(mode="after")
     def _heads_divide_the_model(self) -> Self:

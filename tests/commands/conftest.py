@@ -65,6 +65,7 @@ CONFIG = {
             "covering_pixel": True,
             "shared_coordinates": True,
             "remaining_mean": True,
+            "token_noise": 4.0,
         },
         "base": {"seed": 1, "training": IMAGE_TRAINING | {"steps": 20}},
         "heads": {
