@@ -82,7 +82,7 @@ def test_the_paper_scale_has_the_original_image_hyperparameters():
     assert (shape.d_model, shape.d_ff, shape.attention_heads, shape.local_block) == (512, 2048, 8, 128)
     assert (shape.encoder_layers, shape.decoder_layers, shape.residual_dropout) == (4, 8, 0.1)
     assert not (shape.ordinal_start or shape.covering_pixel or shape.shared_coordinates or shape.remaining_mean)
-    assert shape.token_noise == 0.0
+    assert shape.token_noise == shape.misread_areas == 0.0
     trainings = {1_000_000: [config.base.training]}
     trainings[250_000] = [config.heads.frozen.training, config.heads.fine_tuned.training]
     for steps, runs in trainings.items():

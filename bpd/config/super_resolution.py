@@ -66,7 +66,7 @@ class ImageDataConfig(Section):
 
 
 class ImageTransformerConfig(Section):
-    """Shape and regularisation of the Image Transformer; the last five are departures from the original."""
+    """Shape and regularisation of the Image Transformer; the last six are departures from the original."""
 
     d_model: PositiveInt
     d_ff: PositiveInt
@@ -80,6 +80,7 @@ class ImageTransformerConfig(Section):
     shared_coordinates: bool
     remaining_mean: bool
     token_noise: Annotated[float, Field(ge=0.0, lt=256.0)]
+    misread_areas: Probability
 
     @model_validator(mode="after")
     def _heads_divide_the_model(self) -> Self:

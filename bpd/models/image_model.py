@@ -10,7 +10,8 @@ from torch.nn import functional
 
 from bpd.config import HeadSpec, ImageTransformerConfig
 from bpd.models.image_decoder import CachedImageDecoder, RecomputingImageDecoder
-from bpd.models.image_transformer import BEGIN_ID, INTENSITIES, ImageTransformer
+from bpd.models.image_transformer import BEGIN_ID, ImageTransformer
+from bpd.models.misreading import misread
 from bpd.models.proposal_heads import ProposalHeads
 
 
@@ -68,15 +69,13 @@ class ImageModel(nn.Module):
     def training_states(self, source: Tensor, target: Tensor) -> Tensor:
         """Return the decoder's output [batch, output, d_model] that predicts `target` [batch, output] intensities.
 
-        `source` [batch, input] are the small images' intensities. In training mode, with the option `token_noise`, the
-        tokens that the decoder reads are a little off, as its own will be.
+        `source` [batch, input] are the small images' intensities. In training mode, the tokens that the decoder
+        reads, not those that it predicts, may be off (`misread`).
         """
-        read = target[:, :-1]
-        noise = self.transformer.config.token_noise
-        if self.training and noise:
-            off = (torch.randn(read.shape, device=read.device) * noise).round().long()
-            read = (read + off).clamp(0, INTENSITIES - 1)
-        before = functional.pad(read, (1, 0), value=BEGIN_ID)
+        read, config = target, self.transformer.config
+        if self.training:
+            read = misread(target, self.transformer.covering, config.token_noise, config.misread_areas)
+        before = functional.pad(read[:, :-1], (1, 0), value=BEGIN_ID)
         return self.transformer.decode(before, self.transformer.encode(source), source)
 
     def start(

@@ -62,12 +62,12 @@ class ImageDecoderLayer(nn.Module):
 class ImageTransformer(nn.Module):
     """Encoder over the small image, decoder over the large one, and a 256-way output with bias.
 
-    Five options depart from the original, for small models and short trainings. `ordinal_start`: embeddings and
+    Six options depart from the original, for small models and short trainings. `ordinal_start`: embeddings and
     output begin with similar vectors for neighbouring intensities. `covering_pixel`: the decoder's input at a
     position gains the encoding of the low-resolution intensity that covers it. `shared_coordinates`: the encoder's
     positions are given in the decoder's coordinates. `remaining_mean`: the decoder's input gains an embedding of the
     mean that the rest of the covering pixel must have, so that greedy decoding does not drift away from its input.
-    `token_noise`, which `ImageModel` adds in training, is the fifth.
+    `token_noise` and `misread_areas` are for `ImageModel`, in training.
     """
 
     def __init__(self, config: ImageTransformerConfig, input_size: int, output_size: int) -> None:
@@ -101,6 +101,11 @@ class ImageTransformer(nn.Module):
             before, counts = tokens_before(input_size, output_size)
             self.register_buffer("_before", before, persistent=False)
             self.register_buffer("_before_counts", counts, persistent=False)
+
+    @property
+    def covering(self) -> Tensor:
+        """For each token of a large image, the small image's token that covers it [output]."""
+        return self._covering
 
     @property
     def input_length(self) -> int:

@@ -66,6 +66,7 @@ CONFIG = {
             "shared_coordinates": True,
             "remaining_mean": True,
             "token_noise": 4.0,
+            "misread_areas": 0.1,
         },
         "base": {"seed": 1, "training": IMAGE_TRAINING | {"steps": 20}},
         "heads": {
