@@ -55,3 +55,19 @@ def test_large_logits_stay_finite():
     loss, _ = output_loss(states, weight, torch.tensor([0, 1]), torch.ones(2), 0.0)
     loss.backward()
     assert loss.item() == pytest.approx(2e4) and torch.isfinite(states.grad).all()
+
+
+@pytest.mark.parametrize("learns", [True, False])
+def test_a_bias_counts_in_value_and_gradient(learns, monkeypatch):
+    monkeypatch.setitem(module._CHUNK_ELEMENTS, "cpu", 16 * 11)
+    torch.manual_seed(0)
+    states, weight = torch.randn(50, 6, requires_grad=True), torch.randn(11, 6, requires_grad=True)
+    bias = torch.randn(11, requires_grad=learns)
+    targets, token_weights = torch.randint(0, 11, (50,)), torch.rand(50)
+    ours, losses = output_loss(states, weight, targets, token_weights, 0.0, bias)
+    inputs = (states, weight, bias) if learns else (states, weight)
+    gradients = torch.autograd.grad(ours * 2, inputs)
+    expected = functional.cross_entropy(states @ weight.t() + bias, targets, reduction="none")
+    assert torch.allclose(losses, expected, atol=1e-5)
+    for found, right in zip(gradients, torch.autograd.grad(2 * (expected * token_weights).sum(), inputs), strict=True):
+        assert torch.allclose(found, right, rtol=1e-4, atol=1e-5)
