@@ -55,10 +55,11 @@ def write_figures(settings: ReportSettings, results: Path, output: Path) -> list
 
 
 def show(results: Path, figures: Path) -> str:
-    """Return the Markdown tables of a finished scale, and the paths of all its tables and figures."""
+    """Return the Markdown tables of a finished scale, and the paths of all its tables, figures and the survey page."""
     tables = sorted((results / "tables").glob("*.md"))
     if not tables:
         raise BpdError(f"{results / 'tables'}: no tables yet; run the workflow first")
     parts = [table.read_text(encoding="utf-8") for table in tables]
     paths = sorted([*(results / "tables").iterdir(), *figures.glob("*.pdf"), *figures.glob("*.png")])
+    paths += results.glob("super_resolution/survey/survey.html")
     return "\n".join(parts) + "\n" + "\n".join(f"{path}" for path in paths)
