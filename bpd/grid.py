@@ -10,7 +10,9 @@ from bpd.config import (
     Config,
     DecodeSettings,
     DistillSettings,
+    HeadsConfig,
     HeadSpec,
+    ImageSetting,
     PrepareSettings,
     ReportSettings,
     Setting,
@@ -23,9 +25,21 @@ from bpd.errors import BpdError
 MODEL_NAME = re.compile(r"^(regular|distillation|fine_tuning|both)_k([1-9]\d*)$")
 
 
-def head_model_name(setting: Setting, block_size: int) -> str:
+def head_model_name(setting: Setting | ImageSetting, block_size: int) -> str:
     """Return the folder name of a proposal-head model, such as `both_k4`."""
     return f"{setting}_k{block_size}"
+
+
+def head_spec(heads: HeadsConfig, block_size: int, *, frozen: bool) -> HeadSpec:
+    """Return what distinguishes the head model with `block_size` over a frozen or a fine-tuned base from others."""
+    kind = heads.frozen if frozen else heads.fine_tuned
+    return HeadSpec(
+        block_size=block_size,
+        first_head=heads.first_head,
+        frozen=frozen,
+        base_dropout=kind.base_dropout,
+        head_loss=kind.head_loss,
+    )
 
 
 def parse_head_model_name(model: str) -> tuple[Setting, int]:
@@ -69,13 +83,7 @@ def train_settings(config: TranslationConfig, model: str) -> TrainSettings:
         raise BpdError(f"model '{model}' is not in this config's grid: {', '.join(head_models(config))}")
     frozen = setting in FROZEN_SETTINGS
     kind = config.heads.frozen if frozen else config.heads.fine_tuned
-    spec = HeadSpec(
-        block_size=block_size,
-        first_head=config.heads.first_head,
-        frozen=frozen,
-        base_dropout=kind.base_dropout,
-        head_loss=kind.head_loss,
-    )
+    spec = head_spec(config.heads, block_size, frozen=frozen)
     corpus = "distilled" if setting in DISTILLED_SETTINGS else "gold"
     return TrainSettings(**common, seed=config.heads.seed, corpus=corpus, training=kind.training, heads=spec)
 

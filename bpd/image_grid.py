@@ -6,7 +6,6 @@ import re
 
 from bpd.config import (
     Config,
-    HeadSpec,
     ImageDecodeSettings,
     ImageReportSettings,
     ImageSetting,
@@ -16,14 +15,10 @@ from bpd.config import (
     SurveySettings,
 )
 from bpd.errors import BpdError
+from bpd.grid import head_model_name, head_spec
 
 DEV_SET = "dev"
 _MODEL_NAME = re.compile(r"^(regular|fine_tuning)_k([1-9]\d*)$")
-
-
-def head_model_name(setting: ImageSetting, block_size: int) -> str:
-    """Return the folder name of an image proposal-head model, such as `regular_k4`."""
-    return f"{setting}_k{block_size}"
 
 
 def parse_head_model_name(model: str) -> tuple[ImageSetting, int]:
@@ -65,13 +60,7 @@ def train_settings(config: SuperResolutionConfig, model: str) -> ImageTrainSetti
         raise BpdError(f"model '{model}' is not in this config's grid: {', '.join(head_models(config))}")
     frozen = setting == "regular"
     kind = config.heads.frozen if frozen else config.heads.fine_tuned
-    spec = HeadSpec(
-        block_size=block_size,
-        first_head=config.heads.first_head,
-        frozen=frozen,
-        base_dropout=kind.base_dropout,
-        head_loss=kind.head_loss,
-    )
+    spec = head_spec(config.heads, block_size, frozen=frozen)
     return ImageTrainSettings(**common, seed=config.heads.seed, training=kind.training, heads=spec)
 
 

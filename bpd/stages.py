@@ -47,8 +47,8 @@ NEUTRAL = frozenset(
     )
 )
 
-_DECODERS = frozenset({"bpd.models.cache", "bpd.models.transformer_decoder"})
-_IMAGE_DECODERS = frozenset({"bpd.models.local_cache", "bpd.models.image_decoder"})
+_DECODERS = frozenset({"bpd.models.cache", "bpd.models.transformer_decoder", "bpd.models.recomputing_decoder"})
+_IMAGE_DECODERS = frozenset({"bpd.models.local_cache", "bpd.models.image_decoder", "bpd.models.recomputing_decoder"})
 
 # What a stage imports without its results depending on it: training decodes only to watch itself, and a folder of
 # either kind of model is read by the same module.

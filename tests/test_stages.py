@@ -64,7 +64,14 @@ def test_a_stage_knows_every_module_that_its_command_imports(stage):
     unknown = really_imported(COMMANDS[stage]) - stages.stage_modules(stage) - stages.NEUTRAL
     unknown = {name for name in unknown if not name.startswith("bpd.config.")}
     if stage.startswith("train"):
-        decoders = {"cache", "transformer_decoder", "local_cache", "image_decoder", "head_scores"}
+        decoders = {
+            "cache",
+            "transformer_decoder",
+            "local_cache",
+            "image_decoder",
+            "recomputing_decoder",
+            "head_scores",
+        }
         unknown -= AROUND_TRAINING | {f"bpd.models.{name}" for name in decoders}
         unknown = {name for name in unknown if not name.startswith("bpd.decoding.")}
     # A model folder of either kind is read by one module, which knows both.

@@ -42,6 +42,16 @@ class RemoteFile(Section):
     bytes: PositiveInt | None = None
 
 
+def require_known_files(files: dict[str, RemoteFile]) -> None:
+    """Raise `ValueError` if `data.files` replaces a file that nothing would ask for."""
+    from bpd.data.fetch import require_known
+
+    try:
+        require_known(files)
+    except BpdError as problem:
+        raise ValueError(str(problem).removeprefix("data.")) from None
+
+
 SectionType = TypeVar("SectionType", bound=Section)
 
 

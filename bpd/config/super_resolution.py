@@ -8,17 +8,15 @@ from pydantic import Field, model_validator
 
 from bpd.config.section import (
     CriterionName,
-    FirstHead,
     PositiveInt,
     Precision,
     Probability,
     RemoteFile,
     Section,
     Seed,
-    require_no_twins,
+    require_known_files,
 )
-from bpd.config.training import HeadLoss, ImageTrainingConfig
-from bpd.errors import BpdError
+from bpd.config.training import BaseConfig, HeadsConfig, ImageTrainingConfig
 
 ImageSetting = Literal["regular", "fine_tuning"]
 
@@ -56,12 +54,7 @@ class ImageDataConfig(Section):
 
     @model_validator(mode="after")
     def _files_are_known(self) -> Self:
-        from bpd.data.fetch import require_known
-
-        try:
-            require_known(self.files)
-        except BpdError as problem:
-            raise ValueError(str(problem).removeprefix("data.")) from None
+        require_known_files(self.files)
         return self
 
 
@@ -88,37 +81,6 @@ class ImageTransformerConfig(Section):
             raise ValueError(f"d_model ({self.d_model}) is not a multiple of attention_heads ({self.attention_heads})")
         if self.d_model % 4:
             raise ValueError(f"d_model ({self.d_model}) must be a multiple of 4: half of it serves each coordinate")
-        return self
-
-
-class ImageBaseConfig(Section):
-    """The image base model's seed and training."""
-
-    seed: Seed
-    training: ImageTrainingConfig
-
-
-class ImageHeadTrainingConfig(Section):
-    """Training of image proposal heads on one kind of base."""
-
-    head_loss: HeadLoss
-    base_dropout: bool
-    training: ImageTrainingConfig
-
-
-class ImageHeadsConfig(Section):
-    """The grid of image proposal-head models: block sizes × settings (Table 2)."""
-
-    seed: Seed
-    block_sizes: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
-    settings: Annotated[tuple[ImageSetting, ...], Field(min_length=1)]
-    first_head: FirstHead
-    frozen: ImageHeadTrainingConfig
-    fine_tuned: ImageHeadTrainingConfig
-
-    @model_validator(mode="after")
-    def _grid_has_no_twins(self) -> Self:
-        require_no_twins(self, "block_sizes", "settings")
         return self
 
 
@@ -150,8 +112,8 @@ class SuperResolutionConfig(Section):
 
     data: ImageDataConfig
     image_transformer: ImageTransformerConfig
-    base: ImageBaseConfig
-    heads: ImageHeadsConfig
+    base: BaseConfig[ImageTrainingConfig]
+    heads: HeadsConfig[ImageSetting, ImageTrainingConfig]
     decoding: ImageDecodingConfig
     gallery: GalleryConfig
     survey: SurveyConfig

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Generic, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from bpd.config.section import PositiveInt, Precision, Probability, Section
+from bpd.config.section import FirstHead, PositiveInt, Precision, Probability, Section, Seed, require_no_twins
 
 HeadLoss = Literal["sampled", "sampled_per_position", "mean"]
 
@@ -68,3 +68,38 @@ class ImageTrainingConfig(RunConfig):
 
     micro_batch_images: PositiveInt
     evaluate_images: PositiveInt
+
+
+Run = TypeVar("Run", bound=RunConfig)
+SettingName = TypeVar("SettingName")
+
+
+class BaseConfig(Section, Generic[Run]):
+    """The base model's seed and training."""
+
+    seed: Seed
+    training: Run
+
+
+class HeadTrainingConfig(Section, Generic[Run]):
+    """Training of proposal heads on one kind of base: which loss (paper section 6), and the run itself."""
+
+    head_loss: HeadLoss
+    base_dropout: bool
+    training: Run
+
+
+class HeadsConfig(Section, Generic[SettingName, Run]):
+    """The grid of proposal-head models: block sizes × settings (Tables 1 and 2)."""
+
+    seed: Seed
+    block_sizes: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+    settings: Annotated[tuple[SettingName, ...], Field(min_length=1)]
+    first_head: FirstHead
+    frozen: HeadTrainingConfig[Run]
+    fine_tuned: HeadTrainingConfig[Run]
+
+    @model_validator(mode="after")
+    def _grid_has_no_twins(self) -> Self:
+        require_no_twins(self, "block_sizes", "settings")
+        return self

@@ -8,17 +8,15 @@ from pydantic import Field, model_validator
 
 from bpd.config.section import (
     CriterionName,
-    FirstHead,
     PositiveInt,
     Precision,
     Probability,
     RemoteFile,
     Section,
     Seed,
-    require_no_twins,
+    require_known_files,
 )
-from bpd.config.training import HeadLoss, TrainingConfig
-from bpd.errors import BpdError
+from bpd.config.training import BaseConfig, HeadsConfig, TrainingConfig
 
 Setting = Literal["regular", "distillation", "fine_tuning", "both"]
 Corpus = Literal["gold", "distilled"]
@@ -63,12 +61,7 @@ class TranslationDataConfig(Section):
 
     @model_validator(mode="after")
     def _files_are_known(self) -> Self:
-        from bpd.data.fetch import require_known
-
-        try:
-            require_known(self.files)
-        except BpdError as problem:
-            raise ValueError(str(problem).removeprefix("data.")) from None
+        require_known_files(self.files)
         return self
 
 
@@ -91,37 +84,6 @@ class TransformerConfig(Section):
         if self.d_model % 2:
             raise ValueError(f"d_model ({self.d_model}) must be even: sinusoidal positions pair sines with cosines")
         return self
-
-
-class HeadTrainingConfig(Section):
-    """Training of proposal heads on one kind of base: which loss (paper section 6), and the run itself."""
-
-    head_loss: HeadLoss
-    base_dropout: bool
-    training: TrainingConfig
-
-
-class HeadsConfig(Section):
-    """The grid of proposal-head models: block sizes × settings (Table 1)."""
-
-    seed: Seed
-    block_sizes: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
-    settings: Annotated[tuple[Setting, ...], Field(min_length=1)]
-    first_head: FirstHead
-    frozen: HeadTrainingConfig
-    fine_tuned: HeadTrainingConfig
-
-    @model_validator(mode="after")
-    def _grid_has_no_twins(self) -> Self:
-        require_no_twins(self, "block_sizes", "settings")
-        return self
-
-
-class BaseConfig(Section):
-    """The base model's seed and training."""
-
-    seed: Seed
-    training: TrainingConfig
 
 
 class DistillationConfig(Section):
@@ -161,9 +123,9 @@ class TranslationConfig(Section):
 
     data: TranslationDataConfig
     transformer: TransformerConfig
-    base: BaseConfig
+    base: BaseConfig[TrainingConfig]
     distillation: DistillationConfig
-    heads: HeadsConfig
+    heads: HeadsConfig[Setting, TrainingConfig]
     decoding: DecodingConfig
     trace: TraceConfig
 

@@ -1,4 +1,4 @@
-"""Decoders over an Image Transformer, with the cached and the recomputing protocol of the text decoders."""
+"""The cached decoder over an Image Transformer."""
 
 from __future__ import annotations
 
@@ -91,45 +91,3 @@ class CachedImageDecoder:
         self._memory_keys_values = [
             tuple(part.index_select(0, index) for part in pair) for pair in self._memory_keys_values
         ]
-
-
-class RecomputingImageDecoder:
-    """The original protocol: the whole prefix runs through the decoder at every step."""
-
-    def __init__(
-        self, transformer: ImageTransformer, heads: ProposalHeads | None, memory: Tensor, source: Tensor
-    ) -> None:
-        self._transformer = transformer
-        self._heads = heads
-        self._memory = memory
-        self._source = source
-        self._rows: list[list[int]] = [[] for _ in range(len(memory))]
-
-    @property
-    def lengths(self) -> list[int]:
-        """The number of decoder-input tokens that each row holds, the begin symbol's zero vector included."""
-        return [len(row) for row in self._rows]
-
-    def advance(self, tokens: Tensor) -> HeadScores:
-        """Append `tokens` [batch, block] after each row's length and return what the heads say about them."""
-        block = tokens.shape[1]
-        self._rows = [row + new for row, new in zip(self._rows, tokens.tolist(), strict=True)]
-        lengths = self.lengths
-        longest = max(lengths)
-        prefix = torch.tensor([row + [0] * (longest - len(row)) for row in self._rows], device=self._memory.device)
-        states = self._transformer.decode(prefix, self._memory, self._source)
-        ends = torch.tensor(lengths, device=states.device)
-        columns = ends[:, None] + torch.arange(-block, 0, device=states.device)
-        rows = torch.arange(len(lengths), device=states.device)[:, None]
-        return HeadScores(self._transformer, self._heads, states[rows, columns])
-
-    def rewind(self, lengths: Sequence[int]) -> None:
-        """Keep the first `lengths` [batch] decoder-input tokens of each row."""
-        self._rows = [row[:length] for row, length in zip(self._rows, lengths, strict=True)]
-
-    def select(self, rows: Sequence[int]) -> None:
-        """Keep, reorder or duplicate rows."""
-        index = torch.tensor(list(rows), device=self._memory.device)
-        self._memory = self._memory.index_select(0, index)
-        self._source = self._source.index_select(0, index)
-        self._rows = [list(self._rows[row]) for row in rows]

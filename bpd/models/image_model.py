@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from bpd.config import HeadSpec, ImageTransformerConfig
-from bpd.models.image_decoder import CachedImageDecoder, RecomputingImageDecoder
+from bpd.models.combined_model import CombinedModel
+from bpd.models.image_decoder import CachedImageDecoder
 from bpd.models.image_transformer import BEGIN_ID, ImageTransformer
 from bpd.models.misreading import misread
 from bpd.models.proposal_heads import ProposalHeads
+from bpd.models.recomputing_decoder import RecomputingDecoder
 
 
-class ImageModel(nn.Module):
+class ImageModel(CombinedModel):
     """The combined scoring and proposal model of section 4; without heads it is the base model, p₁ alone.
 
     Tokens are intensities 0…255. An image has no end symbol: it ends at its last intensity, the length limit.
@@ -42,21 +44,6 @@ class ImageModel(nn.Module):
             )
 
     @property
-    def block_size(self) -> int:
-        """k: how many tokens the model can propose at once."""
-        return 1 if self.heads is None else self.heads.block_size
-
-    @property
-    def device(self) -> torch.device:
-        """Where the weights are."""
-        return self.output_weight.device
-
-    @property
-    def d_model(self) -> int:
-        """The width of the decoder's output."""
-        return self.transformer.config.d_model
-
-    @property
     def output_weight(self) -> Tensor:
         """The 256-way projection [256, d_model] that all heads share."""
         return self.transformer.output.weight
@@ -78,14 +65,12 @@ class ImageModel(nn.Module):
         before = functional.pad(read[:, :-1], (1, 0), value=BEGIN_ID)
         return self.transformer.decode(before, self.transformer.encode(source), source)
 
-    def start(
-        self, inputs: Sequence[Sequence[int]], *, cached: bool = True
-    ) -> CachedImageDecoder | RecomputingImageDecoder:
+    def start(self, inputs: Sequence[Sequence[int]], *, cached: bool = True) -> CachedImageDecoder | RecomputingDecoder:
         """Encode `inputs`, rows of a small image's intensities each, and return a decoder for them.
 
         With `cached` false, the decoder runs the whole prefix again at each step, as the original code did.
         """
         source = torch.tensor([list(row) for row in inputs], dtype=torch.int64, device=self.device)
         memory = self.transformer.encode(source)
-        kind = CachedImageDecoder if cached else RecomputingImageDecoder
+        kind = CachedImageDecoder if cached else RecomputingDecoder
         return kind(self.transformer, self.heads, memory, source)

@@ -12,6 +12,7 @@ from torch.nn import functional
 from bpd.models.cache import KeyValueCache
 from bpd.models.head_scores import HeadScores
 from bpd.models.proposal_heads import ProposalHeads
+from bpd.models.recomputing_decoder import on_host
 from bpd.models.transformer import Transformer
 
 
@@ -59,11 +60,11 @@ class CachedDecoder:
 
     def rewind(self, lengths: Sequence[int] | Tensor) -> None:
         """Keep the first `lengths` [batch] decoder-input tokens of each row."""
-        self._cache.rewind(_on_host(lengths))
+        self._cache.rewind(on_host(lengths))
 
     def select(self, rows: Sequence[int] | Tensor) -> None:
         """Keep, reorder or duplicate rows; the source side moves only where its sentences change."""
-        rows = _on_host(rows)
+        rows = on_host(rows)
         self._cache.select(rows)
         sentences = [self._sentences[row] for row in rows]
         if sentences == self._sentences:
@@ -75,51 +76,3 @@ class CachedDecoder:
         ]
         if self._memory_mask is not None:
             self._memory_mask = self._memory_mask.index_select(0, index)
-
-
-class RecomputingDecoder:
-    """The original protocol: the whole prefix runs through the decoder at every step."""
-
-    def __init__(
-        self, transformer: Transformer, heads: ProposalHeads | None, memory: Tensor, memory_mask: Tensor | None
-    ) -> None:
-        self._transformer = transformer
-        self._heads = heads
-        self._memory = memory
-        self._memory_mask = memory_mask
-        self._rows: list[list[int]] = [[] for _ in range(len(memory))]
-
-    @property
-    def lengths(self) -> list[int]:
-        """The number of decoder-input tokens that each row holds."""
-        return [len(row) for row in self._rows]
-
-    def advance(self, tokens: Tensor) -> HeadScores:
-        """Append `tokens` [batch, block] after each row's length and return what the heads say about them."""
-        block = tokens.shape[1]
-        self._rows = [row + new for row, new in zip(self._rows, tokens.tolist(), strict=True)]
-        lengths = self.lengths
-        longest = max(lengths)
-        prefix = torch.tensor([row + [0] * (longest - len(row)) for row in self._rows], device=self._memory.device)
-        states = self._transformer.decode(prefix, self._memory, self._memory_mask)
-        ends = torch.tensor(lengths, device=states.device)
-        columns = ends[:, None] + torch.arange(-block, 0, device=states.device)
-        rows = torch.arange(len(lengths), device=states.device)[:, None]
-        return HeadScores(self._transformer, self._heads, states[rows, columns])
-
-    def rewind(self, lengths: Sequence[int] | Tensor) -> None:
-        """Keep the first `lengths` [batch] decoder-input tokens of each row."""
-        self._rows = [row[:length] for row, length in zip(self._rows, _on_host(lengths), strict=True)]
-
-    def select(self, rows: Sequence[int] | Tensor) -> None:
-        """Keep, reorder or duplicate rows."""
-        rows = _on_host(rows)
-        index = torch.tensor(rows, device=self._memory.device)
-        self._memory = self._memory.index_select(0, index)
-        if self._memory_mask is not None:
-            self._memory_mask = self._memory_mask.index_select(0, index)
-        self._rows = [list(self._rows[row]) for row in rows]
-
-
-def _on_host(values: Sequence[int] | Tensor) -> list[int]:
-    return values.tolist() if isinstance(values, Tensor) else list(values)

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from bpd.config import HeadSpec, TransformerConfig
+from bpd.models.combined_model import CombinedModel
 from bpd.models.proposal_heads import ProposalHeads
+from bpd.models.recomputing_decoder import RecomputingDecoder
 from bpd.models.transformer import Transformer, padding_mask, source_tensor
-from bpd.models.transformer_decoder import CachedDecoder, RecomputingDecoder
+from bpd.models.transformer_decoder import CachedDecoder
 
 PAD_ID, BEGIN_ID, END_ID = 0, 1, 2
 
 
-class TranslationModel(nn.Module):
+class TranslationModel(CombinedModel):
     """The combined scoring and proposal model of section 4; without heads it is the base model, p₁ alone."""
 
     pad_id, begin_id, end_id = PAD_ID, BEGIN_ID, END_ID
@@ -34,21 +36,6 @@ class TranslationModel(nn.Module):
                 residual_dropout=config.residual_dropout,
                 identity_first_head=heads.first_head == "identity",
             )
-
-    @property
-    def block_size(self) -> int:
-        """k: how many tokens the model can propose at once."""
-        return 1 if self.heads is None else self.heads.block_size
-
-    @property
-    def device(self) -> torch.device:
-        """Where the weights are."""
-        return self.output_weight.device
-
-    @property
-    def d_model(self) -> int:
-        """The width of the decoder's output."""
-        return self.transformer.config.d_model
 
     @property
     def output_weight(self) -> Tensor:

@@ -1,0 +1,38 @@
+"""The combined scoring and proposal model of section 4, as far as text and images have it in common."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from bpd.models.proposal_heads import ProposalHeads
+
+
+class CombinedModel(nn.Module):
+    """A base model, `transformer`, with or without proposal `heads`; without them it is p₁ alone.
+
+    Subclasses name their `output_weight` [vocabulary, d_model], the projection that all heads share.
+    """
+
+    transformer: nn.Module
+    heads: ProposalHeads | None
+
+    @property
+    def block_size(self) -> int:
+        """k: how many tokens the model can propose at once."""
+        return 1 if self.heads is None else self.heads.block_size
+
+    @property
+    def output_weight(self) -> Tensor:
+        """The projection [vocabulary, d_model] that all heads share."""
+        raise NotImplementedError
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.output_weight.device
+
+    @property
+    def d_model(self) -> int:
+        """The width of the decoder's output."""
+        return self.transformer.config.d_model
