@@ -146,7 +146,8 @@ def test_where_members_lie_in_the_archive_does_not_matter_and_nothing_is_unpacke
     celeba.prefix = "../../elsewhere/"
     folder = celeba.prepare()
     assert ImageSet.open(folder / "dev").names == ["000005.jpg"]
-    assert not list(celeba.folder.parent.rglob("*.jpg"))
+    assert not list(celeba.folder.rglob("*.jpg"))
+    assert not any(place.joinpath("elsewhere").exists() for place in celeba.folder.parents)
 
 
 class FacesInSmall:
