@@ -47,6 +47,12 @@ NEUTRAL = frozenset(
     )
 )
 
+# What modules read from files beside them.
+DATA_FILES = {
+    "bpd.report.published": "report/published.yaml",
+    "bpd.report.survey_page": "report/survey_page.html",
+}
+
 _DECODERS = frozenset({"bpd.models.cache", "bpd.models.transformer_decoder", "bpd.models.recomputing_decoder"})
 _IMAGE_DECODERS = frozenset({"bpd.models.local_cache", "bpd.models.image_decoder", "bpd.models.recomputing_decoder"})
 
@@ -68,6 +74,8 @@ def stage_version(stage: str) -> str:
     digest = hashlib.sha256()
     for module in sorted(stage_modules(stage)):
         digest.update(f"{module}\n{normalised_source(_path(module))}\n".encode())
+        if module in DATA_FILES:
+            digest.update((PACKAGE / DATA_FILES[module]).read_bytes())
     return digest.hexdigest()[:16]
 
 

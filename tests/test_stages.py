@@ -1,6 +1,7 @@
 """Versions of the code behind a stage: complete, and blind to what changes no result."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -152,3 +153,19 @@ def test_imports_within_functions_count(tmp_path):
     path.write_text("import numpy\nfrom bpd.data import lines\n\ndef late():\n    import bpd.data.batches\n")
     assert stages.imported_modules(path) >= {"bpd.data.lines", "bpd.data.batches"}
     assert not any("numpy" in name for name in stages.imported_modules(path))
+
+
+def test_an_edited_data_file_changes_the_stages_that_read_it(monkeypatch, tmp_path):
+    others = {
+        str(path.relative_to(ROOT / "bpd")) for path in (ROOT / "bpd").rglob("*") if path.suffix in (".yaml", ".html")
+    }
+    assert set(stages.DATA_FILES.values()) == others
+    before = {stage: stages.stage_version(stage) for stage in stages.ROOTS}
+    shutil.copytree(ROOT / "bpd", tmp_path / "bpd", ignore=shutil.ignore_patterns("__pycache__"))
+    page = tmp_path / "bpd" / "report" / "survey_page.html"
+    page.write_text(page.read_text(encoding="utf-8") + "<!-- -->", encoding="utf-8")
+    monkeypatch.setattr(stages, "PACKAGE", tmp_path / "bpd")
+    stages.stage_version.cache_clear()
+    changed = {stage for stage in stages.ROOTS if stages.stage_version(stage) != before[stage]}
+    stages.stage_version.cache_clear()
+    assert changed == {"survey"}

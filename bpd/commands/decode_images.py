@@ -22,10 +22,9 @@ from bpd.device import prepare_device
 from bpd.errors import BpdError
 from bpd.evaluation.likelihood import LikelihoodRecord, write_likelihoods
 from bpd.evaluation.records import DecodeRecord, write_records
+from bpd.image_grid import DEV_SET
 from bpd.models.model_folder import StoredModel, load_image_model
 from bpd.provenance import commit, machine
-
-DEV_SET = "dev"
 
 
 def decode_images(settings: ImageDecodeSettings, model: Path, data: Path, output: Path, batch_rows: int) -> None:

@@ -33,7 +33,6 @@ from bpd.config.settings import (
     TrainSettings,
 )
 from bpd.config.super_resolution import (
-    IMAGE_SETTINGS,
     DrawnFacesConfig,
     GalleryConfig,
     ImageDataConfig,
@@ -74,7 +73,6 @@ from bpd.config.translation import (
 __all__ = [
     "DISTILLED_SETTINGS",
     "FROZEN_SETTINGS",
-    "IMAGE_SETTINGS",
     "SETTINGS",
     "AdamConfig",
     "BaseConfig",

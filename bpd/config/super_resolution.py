@@ -20,8 +20,6 @@ from bpd.config.training import BaseConfig, HeadsConfig, ImageTrainingConfig
 
 ImageSetting = Literal["regular", "fine_tuning"]
 
-IMAGE_SETTINGS: tuple[ImageSetting, ...] = ("regular", "fine_tuning")
-
 
 class DrawnFacesConfig(Section):
     """Simple faces drawn from a seed."""

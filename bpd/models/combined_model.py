@@ -11,11 +11,17 @@ from bpd.models.proposal_heads import ProposalHeads
 class CombinedModel(nn.Module):
     """A base model, `transformer`, with or without proposal `heads`; without them it is p₁ alone.
 
-    Subclasses name their `output_weight` [vocabulary, d_model], the projection that all heads share.
+    It is all that training knows of a model. Subclasses name the projection that all heads share, and say how a batch
+    becomes the decoder's output; `pad_id` marks places without a target.
     """
 
+    pad_id: int
     transformer: nn.Module
     heads: ProposalHeads | None
+
+    def training_states(self, source: Tensor, target: Tensor) -> Tensor:
+        """Return the decoder's output [batch, target, d_model] that predicts `target` [batch, target]."""
+        raise NotImplementedError
 
     @property
     def block_size(self) -> int:
@@ -26,6 +32,11 @@ class CombinedModel(nn.Module):
     def output_weight(self) -> Tensor:
         """The projection [vocabulary, d_model] that all heads share."""
         raise NotImplementedError
+
+    @property
+    def output_bias(self) -> Tensor | None:
+        """The projection's bias [vocabulary], or none."""
+        return None
 
     @property
     def device(self) -> torch.device:

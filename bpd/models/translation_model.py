@@ -42,11 +42,6 @@ class TranslationModel(CombinedModel):
         """The vocabulary projection [vocabulary, d_model] that all heads share."""
         return self.transformer.embedding.weight
 
-    @property
-    def output_bias(self) -> None:
-        """The projection has no bias."""
-        return None
-
     def training_states(self, source: Tensor, target: Tensor) -> Tensor:
         """Return the decoder's output [batch, target, d_model] that predicts `target` [batch, target].
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from bpd.config import HeadSpec
-from bpd.models.trainable import TrainableModel
+from bpd.models.combined_model import CombinedModel
 from bpd.training.output_loss import output_loss
 
 
@@ -71,7 +71,7 @@ def plan_step(spec: HeadSpec | None, seed: int, step: int, targets: Sequence[np.
         drawn = tuple(random_numbers.choice(heads, size=target.shape) for target in targets)
         counts = tuple(
             sum(
-                int(np.count_nonzero((heads_drawn == head) & (_shifted(target, head, pad_id) != pad_id)))
+                int(np.count_nonzero((heads_drawn == head) & (_aims(target, head, pad_id) != pad_id)))
                 for heads_drawn, target in zip(drawn, targets)
             )
             for head in heads
@@ -83,14 +83,6 @@ def plan_step(spec: HeadSpec | None, seed: int, step: int, targets: Sequence[np.
     return StepHeads(heads, counts, tuple(1.0 / (count * present) if count else 0.0 for count in counts), None)
 
 
-def _shifted(target: np.ndarray, head: int, pad_id: int) -> np.ndarray:
-    shifted = np.full_like(target, pad_id)
-    kept = target.shape[1] - (head - 1)
-    if kept > 0:
-        shifted[:, :kept] = target[:, head - 1 :]
-    return shifted
-
-
 def head_targets(target: Tensor, head: int, pad_id: int) -> Tensor:
     """Return the targets [batch, length] of `head`: at position j the token j + head, padding past the end."""
     shifted = torch.full_like(target, pad_id)
@@ -100,13 +92,17 @@ def head_targets(target: Tensor, head: int, pad_id: int) -> Tensor:
     return shifted
 
 
+def _aims(target: np.ndarray, head: int, pad_id: int) -> np.ndarray:
+    return head_targets(torch.from_numpy(target), head, pad_id).numpy()
+
+
 def count_targets(target: np.ndarray, heads: tuple[int, ...], pad_id: int) -> list[int]:
     """Return how many real targets each head has in `target` [batch, length], whose padding is on the right."""
     return [int(np.count_nonzero(target[:, head - 1 :] != pad_id)) for head in heads]
 
 
 def head_losses(
-    model: TrainableModel, states: Tensor, target: Tensor, step: StepHeads, micro_batch: int, smoothing: float
+    model: CombinedModel, states: Tensor, target: Tensor, step: StepHeads, micro_batch: int, smoothing: float
 ) -> HeadLosses:
     """Return the losses of a micro-batch's heads for the decoder's output `states` [batch, length, d_model].
 
@@ -123,7 +119,7 @@ def head_losses(
 
 
 def _all_positions(
-    model: TrainableModel, states: Tensor, target: Tensor, heads: tuple[int, ...]
+    model: CombinedModel, states: Tensor, target: Tensor, heads: tuple[int, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return outputs [tokens, d_model], targets and places in `heads` [tokens] of each head at each position."""
     pad_id = model.pad_id
@@ -138,7 +134,7 @@ def _all_positions(
 
 
 def _drawn_positions(
-    model: TrainableModel, states: Tensor, target: Tensor, step: StepHeads, micro_batch: int
+    model: CombinedModel, states: Tensor, target: Tensor, step: StepHeads, micro_batch: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return outputs [tokens, d_model], targets and places in the heads [tokens], one head a position."""
     drawn = torch.from_numpy(step.drawn[micro_batch]).to(target.device).flatten()
@@ -154,7 +150,7 @@ def _drawn_positions(
     return torch.cat(outputs), torch.cat(targets), torch.cat(which)
 
 
-def _outputs(model: TrainableModel, states: Tensor, heads: tuple[int, ...]) -> Tensor:
+def _outputs(model: CombinedModel, states: Tensor, heads: tuple[int, ...]) -> Tensor:
     """Return the outputs [places, heads, d_model] of the heads wanted."""
     if model.heads is None:
         return states.unsqueeze(1)

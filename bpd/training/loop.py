@@ -17,7 +17,7 @@ from torch import Tensor
 from bpd.config import ImageTrainSettings, TrainSettings
 from bpd.data.batch import Batch, BatchPosition
 from bpd.errors import BpdError
-from bpd.models.trainable import TrainableModel
+from bpd.models.combined_model import CombinedModel
 from bpd.training.checkpoint import load_checkpoint, random_state, restore_random_state, save_checkpoint
 from bpd.training.head_loss import StepHeads, head_losses, plan_step, trained_heads
 from bpd.training.journal import Journal
@@ -33,7 +33,7 @@ class Evaluation:
     picture: np.ndarray | None = None
 
 
-Evaluate = Callable[[TrainableModel], Evaluation]
+Evaluate = Callable[[CombinedModel], Evaluation]
 
 
 class Batches(Protocol):
@@ -60,7 +60,7 @@ class Trainer:
 
     def __init__(
         self,
-        model: TrainableModel,
+        model: CombinedModel,
         batches_from: BatchesFrom,
         settings: TrainSettings | ImageTrainSettings,
         folder: Path,
