@@ -34,10 +34,12 @@ install: $(INSTALLED)  ## Create .venv with the locked packages.
 
 smoke: $(INSTALLED)  ## Run the whole workflow on generated data, in minutes, and print its tables.
 	@$(BIN)/snakemake --cores all --quiet host reason
+	@$(BIN)/snakemake --report results/smoke/report.html --quiet all
 	@$(BIN)/bpd show results/smoke paper_figures/smoke
 
 mini: $(INSTALLED)  ## Run the workflow on Multi30k and LFW: hours on two cores. Resumes where it was stopped.
 	@$(BIN)/snakemake --cores all --configfile config/mini.yaml
+	@$(BIN)/snakemake --report results/mini/report.html --quiet all --configfile config/mini.yaml
 	@$(BIN)/bpd show results/mini paper_figures/mini
 
 test: $(INSTALLED)  ## Run the tests.

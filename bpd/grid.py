@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from bpd.config import (
     DISTILLED_SETTINGS,
@@ -15,7 +16,9 @@ from bpd.config import (
     ImageSetting,
     PrepareSettings,
     ReportSettings,
+    ScorecardSettings,
     Setting,
+    TimeSettings,
     TraceSettings,
     TrainSettings,
     TranslationConfig,
@@ -68,7 +71,20 @@ def needs_distillation(config: TranslationConfig) -> bool:
     return any(setting in DISTILLED_SETTINGS for setting in config.heads.settings)
 
 
-def train_settings(config: TranslationConfig, model: str) -> TrainSettings:
+def replica_seed(seed: int, replica: int) -> int:
+    """Return the seed of a training in one of the config's `seeds`: seed 1 takes what the config says, others far off.
+
+    Base, teacher and heads of one replica keep their distances, so that no two trainings share a seed.
+    """
+    return seed + 1000 * (replica - 1)
+
+
+def replica_folder(results: Path, replica: int) -> Path:
+    """Return the folder of one of the config's `seeds` below a scale's results: of seed 1, the results themselves."""
+    return results if replica == 1 else results / f"seed_{replica}"
+
+
+def train_settings(config: TranslationConfig, model: str, replica: int = 1) -> TrainSettings:
     """Return what `bpd train` needs for `base`, `teacher` or a proposal-head model of the grid."""
     common = {
         "task": "translation",
@@ -77,6 +93,7 @@ def train_settings(config: TranslationConfig, model: str) -> TrainSettings:
     }
     if model in ("base", "teacher"):
         seed = config.base.seed if model == "base" else config.distillation.teacher_seed
+        seed = replica_seed(seed, replica)
         return TrainSettings(**common, seed=seed, corpus="gold", training=config.base.training)
     setting, block_size = parse_head_model_name(model)
     if model not in head_models(config):
@@ -85,7 +102,8 @@ def train_settings(config: TranslationConfig, model: str) -> TrainSettings:
     kind = config.heads.frozen if frozen else config.heads.fine_tuned
     spec = head_spec(config.heads, block_size, frozen=frozen)
     corpus = "distilled" if setting in DISTILLED_SETTINGS else "gold"
-    return TrainSettings(**common, seed=config.heads.seed, corpus=corpus, training=kind.training, heads=spec)
+    seed = replica_seed(config.heads.seed, replica)
+    return TrainSettings(**common, seed=seed, corpus=corpus, training=kind.training, heads=spec)
 
 
 def prepare_settings(config: TranslationConfig) -> PrepareSettings:
@@ -157,6 +175,24 @@ def _rank(config: TranslationConfig, model: str) -> int:
     return config.heads.settings.index(parse_head_model_name(model)[0])
 
 
+def timed_models(config: TranslationConfig) -> list[str]:
+    """Return the models whose decoding is timed (Table 4, Figure 4): "Both", or the grid's last setting, at every k."""
+    setting = "both" if "both" in config.heads.settings else config.heads.settings[-1]
+    parsed = {model: parse_head_model_name(model) for model in head_models(config)}
+    return [model for model, (name, block_size) in parsed.items() if name == setting and block_size > 1]
+
+
+def time_settings(config: TranslationConfig) -> TimeSettings:
+    """Return what `bpd time` needs: the test set, exact, one sentence at a time as in Table 4."""
+    return TimeSettings(
+        set_name=set_names(config)["test"],
+        criterion="exact",
+        max_extra_tokens=config.decoding.max_extra_tokens,
+        precision=config.decoding.precision,
+        timing=config.timing,
+    )
+
+
 def decoded_models(config: TranslationConfig) -> list[str]:
     """Return the models whose decodings are scored: the base and every proposal-head model."""
     return ["base", *head_models(config)]
@@ -183,4 +219,11 @@ def report_settings(config: Config) -> ReportSettings:
             model: {role: criteria(translation, model, role) for role in ("dev", "test")}
             for model in decoded_models(translation)
         },
+        timed_models=tuple(timed_models(translation)),
+        seeds=config.seeds,
     )
+
+
+def scorecard_settings(config: Config) -> ScorecardSettings:
+    """Return what `bpd scorecard` needs."""
+    return ScorecardSettings(scale=config.scale, **config.scorecard.model_dump())

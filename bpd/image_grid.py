@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from bpd import grid
 from bpd.config import (
     Config,
     ImageDecodeSettings,
@@ -11,11 +12,13 @@ from bpd.config import (
     ImageSetting,
     ImageTrainSettings,
     PrepareImagesSettings,
+    SpeedReportSettings,
     SuperResolutionConfig,
     SurveySettings,
+    TimeSettings,
 )
 from bpd.errors import BpdError
-from bpd.grid import head_model_name, head_spec
+from bpd.grid import head_model_name, head_spec, replica_seed
 
 DEV_SET = "dev"
 _MODEL_NAME = re.compile(r"^(regular|fine_tuning)_k([1-9]\d*)$")
@@ -44,7 +47,7 @@ def head_models(config: SuperResolutionConfig) -> list[str]:
     ]
 
 
-def train_settings(config: SuperResolutionConfig, model: str) -> ImageTrainSettings:
+def train_settings(config: SuperResolutionConfig, model: str, replica: int = 1) -> ImageTrainSettings:
     """Return what `bpd train` needs for `base` or a proposal-head model of the grid."""
     common = {
         "task": "super_resolution",
@@ -54,14 +57,16 @@ def train_settings(config: SuperResolutionConfig, model: str) -> ImageTrainSetti
         "image_transformer": config.image_transformer,
     }
     if model == "base":
-        return ImageTrainSettings(**common, seed=config.base.seed, training=config.base.training)
+        seed = replica_seed(config.base.seed, replica)
+        return ImageTrainSettings(**common, seed=seed, training=config.base.training)
     setting, block_size = parse_head_model_name(model)
     if model not in head_models(config):
         raise BpdError(f"model '{model}' is not in this config's grid: {', '.join(head_models(config))}")
     frozen = setting == "regular"
     kind = config.heads.frozen if frozen else config.heads.fine_tuned
     spec = head_spec(config.heads, block_size, frozen=frozen)
-    return ImageTrainSettings(**common, seed=config.heads.seed, training=kind.training, heads=spec)
+    seed = replica_seed(config.heads.seed, replica)
+    return ImageTrainSettings(**common, seed=seed, training=kind.training, heads=spec)
 
 
 def prepare_settings(config: SuperResolutionConfig) -> PrepareImagesSettings:
@@ -80,6 +85,24 @@ def decode_settings(config: SuperResolutionConfig, model: str) -> ImageDecodeSet
     """Return what `bpd decode` needs for one image model."""
     return ImageDecodeSettings(
         criteria=criteria(config, model), images=config.decoding.images, precision=config.decoding.precision
+    )
+
+
+def timed_models(config: SuperResolutionConfig) -> list[str]:
+    """Return the models whose decoding is timed (Figure 4): fine-tuned ones, or else those over a frozen base."""
+    setting = "fine_tuning" if "fine_tuning" in config.heads.settings else "regular"
+    parsed = {model: parse_head_model_name(model) for model in head_models(config)}
+    return [model for model, (name, block_size) in parsed.items() if name == setting and block_size > 1]
+
+
+def time_settings(config: SuperResolutionConfig) -> TimeSettings:
+    """Return what `bpd time` needs: the dev set, by the approximate criterion, one image at a time as in Figure 4."""
+    return TimeSettings(
+        set_name=DEV_SET,
+        criterion=config.decoding.approximate_criteria[0],
+        max_extra_tokens=None,
+        precision=config.decoding.precision,
+        timing=config.timing,
     )
 
 
@@ -116,5 +139,12 @@ def report_settings(config: Config) -> ImageReportSettings:
         approximate_criterion=part.decoding.approximate_criteria[0],
         trained_models=tuple(trained_models(part)),
         criteria={model: criteria(part, model) for model in decoded_models(part)},
+        timed_models=tuple(timed_models(part)),
+        seeds=config.seeds,
         gallery_images=part.gallery.images,
     )
+
+
+def speed_settings(config: Config) -> SpeedReportSettings:
+    """Return what the tables and figures of speed need: the grids of both halves."""
+    return SpeedReportSettings(translation=grid.report_settings(config), super_resolution=report_settings(config))

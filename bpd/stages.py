@@ -20,6 +20,7 @@ ROOTS: dict[str, tuple[str, ...]] = {
     "distill": ("bpd.commands.distill",),
     "decode": ("bpd.commands.decode",),
     "trace": ("bpd.commands.trace",),
+    "time": ("bpd.commands.time",),
     "score": ("bpd.evaluation.score",),
     "report": ("bpd.commands.report",),
     "prepare_images": ("bpd.data.prepare_images",),
@@ -28,6 +29,9 @@ ROOTS: dict[str, tuple[str, ...]] = {
     "score_images": ("bpd.evaluation.image_score",),
     "survey": ("bpd.commands.survey",),
     "report_images": ("bpd.commands.image_report", "bpd.report.table3"),
+    "report_speed": ("bpd.commands.speed_report",),
+    "scorecard": ("bpd.commands.scorecard",),
+    "results_page": ("bpd.commands.results_page",),
 }
 
 # What these do reaches a stage through its settings, or changes no result: how files are written, errors worded, and

@@ -238,7 +238,7 @@ def test_every_key_is_explained_and_nothing_else():
     # One explanation serves all trainings, and where both halves have the same keys the first one's serves the second.
     by_section = {}
     for path, keys in schema.items():
-        short = re.sub(r"^\w+\.(base|heads\.frozen|heads\.fine_tuned)\.(?=training)", "", path)
+        short = re.sub(r"^\w+\.((base|heads\.frozen|heads\.fine_tuned)\.(?=training)|(?=timing))", "", path)
         by_section[short] = by_section.get(short, {}) | keys
     for path in ("heads.frozen", "heads.fine_tuned", "data.files.NAME"):
         assert by_section.pop(f"super_resolution.{path}") == by_section[f"translation.{path}"]

@@ -17,6 +17,7 @@ COMMANDS = {
     "distill": "bpd.commands.distill",
     "decode": "bpd.commands.decode",
     "trace": "bpd.commands.trace",
+    "time": "bpd.commands.time",
     "score": "bpd.evaluation.score",
     "report": "bpd.commands.report",
     "prepare_images": "bpd.data.prepare_images",
@@ -25,6 +26,9 @@ COMMANDS = {
     "score_images": "bpd.evaluation.image_score",
     "survey": "bpd.commands.survey",
     "report_images": "bpd.commands.image_report",
+    "report_speed": "bpd.commands.speed_report",
+    "scorecard": "bpd.commands.scorecard",
+    "results_page": "bpd.commands.results_page",
 }
 # What `bpd train` imports besides its stage: it composes the run, stores its model, and decodes to watch it.
 AROUND_TRAINING = {
@@ -104,6 +108,9 @@ def test_every_stage_is_covered_and_every_rule_names_one():
         ("decode", "bpd.models.cache", "bpd.models.image_transformer"),
         ("decode_images", "bpd.models.local_cache", "bpd.models.transformer"),
         ("report_images", "bpd.report.table2", "bpd.report.scatter"),
+        ("time", "bpd.evaluation.timing", "bpd.training.loop"),
+        ("report_speed", "bpd.evaluation.speedup", "bpd.evaluation.timing"),
+        ("scorecard", "bpd.report.scorecard", "bpd.report.figure4"),
     ],
 )
 def test_a_stage_holds_what_can_change_it_and_leaves_out_what_cannot(stage, inside, outside):

@@ -36,6 +36,8 @@ BatchRowsOption = Annotated[int, typer.Option(min=1, help="Inputs decoded at onc
 Task = Literal["translation", "super_resolution"]
 TaskOption = Annotated[Task, typer.Option(help="Which half of the paper; with --settings they say it themselves.")]
 HalfOption = Annotated[Task, typer.Option(help="Which half of the paper.")]
+Part = Literal["translation", "super_resolution", "speed"]
+PartOption = Annotated[Part, typer.Option("--task", help="Which half of the paper, or the speed of both.")]
 
 
 def settings_of(kind: type[SectionType], settings: str | None, config: Path | None, select) -> SectionType:

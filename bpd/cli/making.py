@@ -193,3 +193,28 @@ def score_command(
         score = score_records(path, data)
         name = f"{score['model']} {score['set']} {score['criterion']}"
         tqdm.write(f"{name}: BLEU {score['bleu']:.2f}, block {score['mean_accepted_block_size']:.2f}")
+
+
+@app.command("time")
+def time_command(
+    model: Annotated[Path, typer.Option(help="The folder of a model with proposal heads.")],
+    base: Annotated[Path, typer.Option(help="The base model's folder: greedy decoding is timed on it.")],
+    data: DataOption,
+    output: Annotated[Path, typer.Option(help="Where <set>/<criterion>.jsonl is written.")],
+    threads: Annotated[int, typer.Option(min=1, help="CPU threads; small models are fastest on one.")] = 1,
+    settings: SettingsOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Time blockwise against greedy decoding, with and without a cache, and over batch sizes. Let nothing else run."""
+    from bpd import grid, image_grid
+    from bpd.commands.time import time_model
+    from bpd.config import TimeSettings
+    from bpd.models.model_folder import read_settings
+
+    require_one_of(settings, config)
+    images = read_settings(model)[0].task == "super_resolution"
+
+    def select(whole: Config) -> TimeSettings:
+        return image_grid.time_settings(whole.super_resolution) if images else grid.time_settings(whole.translation)
+
+    time_model(settings_of(TimeSettings, settings, config, select), model, base, data, output, threads)

@@ -1,4 +1,4 @@
-"""Commands that report: trace, tables, figures, show, survey."""
+"""Commands that report: trace, tables, figures, scorecard, page, show, survey."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from bpd.cli.application import (
     ConfigOption,
     DataOption,
-    HalfOption,
+    PartOption,
     SettingsOption,
     app,
     settings_of,
@@ -40,19 +40,24 @@ def trace_command(
 def tables_command(
     results: Annotated[Path, typer.Option(help="The scale's results, such as results/mini.")],
     output: Annotated[Path, typer.Option(help="The folder of tables to write.")],
-    task: HalfOption = "translation",
+    task: PartOption = "translation",
     settings: SettingsOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Write every table, ours beside the published numbers, as CSV, Markdown and LaTeX."""
     from bpd import grid, image_grid
-    from bpd.config import ImageReportSettings, ReportSettings
+    from bpd.config import ImageReportSettings, ReportSettings, SpeedReportSettings
 
     if task == "super_resolution":
         from bpd.commands.image_report import write_image_tables
 
         wanted = settings_of(ImageReportSettings, settings, config, image_grid.report_settings)
         paths = write_image_tables(wanted, results, output)
+    elif task == "speed":
+        from bpd.commands.speed_report import write_speed_tables
+
+        both = settings_of(SpeedReportSettings, settings, config, image_grid.speed_settings)
+        paths = write_speed_tables(both, results, output)
     else:
         from bpd.commands.report import write_tables
 
@@ -64,24 +69,60 @@ def tables_command(
 def figures_command(
     results: Annotated[Path, typer.Option(help="The scale's results, such as results/mini.")],
     output: Annotated[Path, typer.Option(help="The folder of figures to write.")],
-    task: HalfOption = "translation",
+    task: PartOption = "translation",
     settings: SettingsOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Draw every figure as PDF and PNG; needs no display."""
     from bpd import grid, image_grid
-    from bpd.config import ImageReportSettings, ReportSettings
+    from bpd.config import ImageReportSettings, ReportSettings, SpeedReportSettings
 
     if task == "super_resolution":
         from bpd.commands.image_report import write_image_figures
 
         wanted = settings_of(ImageReportSettings, settings, config, image_grid.report_settings)
         paths = write_image_figures(wanted, results, output)
+    elif task == "speed":
+        from bpd.commands.speed_report import write_speed_figures
+
+        both = settings_of(SpeedReportSettings, settings, config, image_grid.speed_settings)
+        paths = write_speed_figures(both, results, output)
     else:
         from bpd.commands.report import write_figures
 
         paths = write_figures(settings_of(ReportSettings, settings, config, grid.report_settings), results, output)
     print(*paths, sep="\n")
+
+
+@app.command("scorecard")
+def scorecard_command(
+    tables: Annotated[Path, typer.Option(help="The folder of finished tables, where the scorecard is written too.")],
+    trace: Annotated[Path, typer.Option(help="The trace of one translation, trace.json.")],
+    settings: SettingsOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Hold every number and claim of the paper against the finished tables."""
+    from bpd import grid
+    from bpd.commands.scorecard import write_scorecard
+    from bpd.config import ScorecardSettings
+
+    chosen = settings_of(ScorecardSettings, settings, config, grid.scorecard_settings)
+    print(*write_scorecard(chosen, tables, trace), sep="\n")
+
+
+@app.command("page")
+def page_command(
+    results: Annotated[Path, typer.Option(help="The scale's results, such as results/mini.")],
+    figures: Annotated[Path, typer.Option(help="The scale's figures, such as paper_figures/mini.")],
+    settings: SettingsOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Write the results' README.md, with every table and figure, and the resolved configuration beside it."""
+    from bpd.commands.results_page import write_results_page
+    from bpd.config import Config
+
+    chosen = settings_of(Config, settings, config, lambda whole: whole)
+    print(*write_results_page(chosen, figures, results), sep="\n")
 
 
 @app.command("show")

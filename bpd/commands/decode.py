@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -16,9 +17,13 @@ from bpd.decoding.beam import beam
 from bpd.decoding.blockwise import blockwise
 from bpd.decoding.greedy import greedy
 from bpd.device import prepare_device
+from bpd.evaluation.head_accuracy import head_accuracy
+from bpd.evaluation.measured_heads import heads_path
 from bpd.evaluation.records import DecodeRecord, write_records
 from bpd.models.model_folder import StoredModel, load_translation_model
 from bpd.provenance import commit, machine
+
+_ACCURACY_ROWS = 16
 
 
 def decoder_of(stored: StoredModel, criterion: str, length_penalty: float) -> DecodeBatch:
@@ -40,7 +45,7 @@ def decode(settings: DecodeSettings, model: Path, data: Path, output: Path, batc
     """Decode the dev and test sets by all of the model's criteria, each into `output`/set/criterion.jsonl.
 
     Exact blockwise decoding is compared with greedy decoding of the same model, and the number of sentences that
-    differ is stored: none in fp32.
+    differ is stored: none in fp32. `heads.json` beside the dev set's records holds the heads' accuracy.
     """
     text = TextSet(data)
     device = prepare_device()
@@ -62,7 +67,7 @@ def decode(settings: DecodeSettings, model: Path, data: Path, output: Path, batc
 
     for role, criteria in (("dev", settings.dev_criteria), ("test", settings.test_criteria)):
         name = text.sets[role]
-        source, _ = text.lines(name)
+        source, references = text.lines(name)
         inputs = text.vocabulary.encode_lines(source)
         # A line of white space has subwords but nothing to translate: it stays blank, like an empty one.
         inputs = [row if line.strip() else [] for row, line in zip(inputs, source, strict=True)]
@@ -98,6 +103,23 @@ def decode(settings: DecodeSettings, model: Path, data: Path, output: Path, batc
             path.with_suffix(".meta.json").unlink(missing_ok=True)
             write_records(path, records)
             write_json(path.with_suffix(".meta.json"), meta)
+            if (role, criterion) == ("dev", "exact") and stored.model.block_size > 1:
+                measured = _head_accuracies(stored, text, inputs, references, records)
+                write_json(heads_path(path.parent), meta | measured)
+
+
+def _head_accuracies(
+    stored: StoredModel, text: TextSet, inputs: list[list[int]], references: list[str], records: list[DecodeRecord]
+) -> dict[str, Any]:
+    """Return the heads' accuracy on the model's own outputs and on the references."""
+    end_id = stored.model.end_id
+    sources = [[*row, end_id] for row in inputs]
+    own = [record.token_ids for record in records]
+    human = [[*ids, end_id] if row else [] for ids, row in zip(text.vocabulary.encode_lines(references), inputs)]
+    return {
+        "own_output": head_accuracy(stored.model, sources, own, _ACCURACY_ROWS),
+        "reference": head_accuracy(stored.model, sources, human, _ACCURACY_ROWS),
+    }
 
 
 def _tokens(timed: Timed) -> list[int] | None:

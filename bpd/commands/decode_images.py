@@ -20,18 +20,23 @@ from bpd.decoding.blockwise import blockwise
 from bpd.decoding.greedy import greedy
 from bpd.device import prepare_device
 from bpd.errors import BpdError
+from bpd.evaluation.head_accuracy import head_accuracy
 from bpd.evaluation.likelihood import LikelihoodRecord, write_likelihoods
+from bpd.evaluation.measured_heads import heads_path
 from bpd.evaluation.records import DecodeRecord, write_records
 from bpd.image_grid import DEV_SET
 from bpd.models.model_folder import StoredModel, load_image_model
 from bpd.provenance import commit, machine
+
+_ACCURACY_ROWS = 4
 
 
 def decode_images(settings: ImageDecodeSettings, model: Path, data: Path, output: Path, batch_rows: int) -> None:
     """Decode the dev set by all of the model's criteria, each into `output`/dev/criterion.jsonl.
 
     Exact blockwise decoding is compared with greedy decoding of the same model, and the number of images that differ
-    is stored: none in fp32. `output`/dev/likelihood.jsonl holds p₁'s bits per intensity.
+    is stored: none in fp32. `output`/dev/likelihood.jsonl holds p₁'s bits per intensity, and
+    `heads.json` beside it the accuracy of the heads.
     """
     images = PreparedImages(data).images(DEV_SET)
     device = prepare_device()
@@ -78,6 +83,14 @@ def decode_images(settings: ImageDecodeSettings, model: Path, data: Path, output
         path.with_suffix(".meta.json").unlink(missing_ok=True)
         write_records(path, [_record(index, timed, images.names[index]) for index, timed in enumerate(results)])
         write_json(path.with_suffix(".meta.json"), about | {"criterion": criterion, "images_unlike_greedy": differing})
+        if criterion == "exact" and stored.model.block_size > 1:
+            own = [timed.decoded.token_ids for timed in results]
+            human = to_tokens(np.asarray(images.targets[:count])).tolist()
+            measured = {
+                name: head_accuracy(stored.model, rows, outputs, _ACCURACY_ROWS)
+                for name, outputs in (("own_output", own), ("reference", human))
+            }
+            write_json(heads_path(folder), about | measured)
     write_likelihoods(folder / "likelihood.jsonl", _likelihoods(stored, images, count))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from bpd.config import ImageReportSettings
 from bpd.data.image_set import ImageSet
 from bpd.evaluation.records import DecodeRecord, read_records
 from bpd.evaluation.score import score_path
+from bpd.grid import replica_folder
 from bpd.image_grid import DEV_SET
 from bpd.report.acceptance_map import acceptance_map
 from bpd.report.block_histograms import block_histograms
@@ -27,17 +29,23 @@ def record_file(results: Path, model: str, criterion: str) -> Path:
     return results / "super_resolution" / model / "decode" / DEV_SET / f"{criterion}.jsonl"
 
 
-def _scores(settings: ImageReportSettings, results: Path) -> ImageScores:
+def image_scores(settings: ImageReportSettings, results: Path, seeds: Sequence[int] | None = None) -> ImageScores:
+    """Return the score of each decoding that the grid asks for, of some or all of the seeds."""
     return ImageScores(
-        score_path(record_file(results, model, criterion))
-        for model, criteria in settings.criteria.items()
-        for criterion in criteria
+        {
+            seed: [
+                score_path(record_file(replica_folder(results, seed), model, criterion))
+                for model, criteria in settings.criteria.items()
+                for criterion in criteria
+            ]
+            for seed in seeds or settings.seeds
+        }
     )
 
 
 def write_image_tables(settings: ImageReportSettings, results: Path, output: Path) -> list[Path]:
     """Write Table 2 and all scores into `output`; return the paths."""
-    scores = _scores(settings, results)
+    scores = image_scores(settings, results)
     table = table2(scores, settings.block_sizes, settings.settings, settings.approximate_criterion, settings.scale)
     paths = write_table(table, output)
     write_text(output / "image_scores.csv", scores.frame().to_csv(index=False, lineterminator="\n"))
@@ -46,7 +54,7 @@ def write_image_tables(settings: ImageReportSettings, results: Path, output: Pat
 
 def write_image_figures(settings: ImageReportSettings, results: Path, output: Path) -> list[Path]:
     """Draw gallery, acceptance map, block histograms and training curves into `output`; return the paths."""
-    scores = _scores(settings, results)
+    scores = image_scores(settings, results)
     images = ImageSet.open(results / "data" / "super_resolution" / DEV_SET)
     largest = max(settings.block_sizes)
     epsilon = f"ε = {settings.approximate_criterion.removeprefix('distance')}"

@@ -8,31 +8,40 @@ from bpd.atomic import write_text
 from bpd.config import ReportSettings
 from bpd.errors import BpdError
 from bpd.evaluation.score import score_path
+from bpd.grid import replica_folder
 from bpd.report.block_histograms import block_histograms
 from bpd.report.scatter import table1_scatter
 from bpd.report.scores import Scores
 from bpd.report.style import write_figure
+from bpd.report.table4 import table4
 from bpd.report.tables import approximate_table, table1, write_table
+from bpd.report.timings import Timings
 from bpd.report.trace import read_trace, trace_figure, trace_markdown
 from bpd.report.training_curves import training_curves
 
 
-def score_files(settings: ReportSettings, results: Path) -> list[Path]:
-    """Return the score file of each decoding that the grid asks for, whatever else lies in the folders."""
-    return [
-        score_path(results / "translation" / model / "decode" / settings.set_names[role] / f"{criterion}.jsonl")
-        for model, roles in settings.criteria.items()
-        for role, criteria in roles.items()
-        for criterion in criteria
-    ]
+def score_files(settings: ReportSettings, results: Path) -> dict[int, list[Path]]:
+    """Return, by seed, the score file of each decoding that the grid asks for, whatever else lies in the folders."""
+    return {
+        seed: [
+            score_path(root / "translation" / model / "decode" / settings.set_names[role] / f"{criterion}.jsonl")
+            for model, roles in settings.criteria.items()
+            for role, criteria in roles.items()
+            for criterion in criteria
+        ]
+        for seed in settings.seeds
+        for root in [replica_folder(results, seed)]
+    }
 
 
 def write_tables(settings: ReportSettings, results: Path, output: Path) -> list[Path]:
-    """Write Table 1, the approximate table, all scores and the trace into `output`; return the paths."""
+    """Write Tables 1 and 4, the approximate table, all scores and the trace into `output`; return the paths."""
     scores = Scores(score_files(settings, results))
     paths = write_table(table1(scores, settings.block_sizes, settings.settings, settings.scale), output)
     approximate = approximate_table(scores, settings.block_sizes, settings.approximate_criteria, settings.scale)
     paths += write_table(approximate, output)
+    timings = Timings(results, "translation", settings.set_names["test"], "exact", settings.timed_models)
+    paths += table4(scores, timings, settings.block_sizes, settings.settings, settings.scale).write(output)
     write_text(output / "scores.csv", scores.frame().to_csv(index=False, lineterminator="\n"))
     trace = read_trace(results / "translation" / "trace.json")
     write_text(output / "trace.md", trace_markdown(trace, settings.scale))

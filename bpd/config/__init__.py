@@ -7,15 +7,24 @@ A config holds science only: what is computed, never on how many threads, cards 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from bpd.config.measuring import (
+    ScorecardConfig,
+    TimedBatchesConfig,
+    TimedSetConfig,
+    TimingConfig,
+    TolerancesConfig,
+)
 from bpd.config.section import (
+    PositiveInt,
     RemoteFile,
     Section,
     SectionType,
     read_config_values,
+    require_no_twins,
     validate_section,
 )
 from bpd.config.settings import (
@@ -28,7 +37,10 @@ from bpd.config.settings import (
     PrepareImagesSettings,
     PrepareSettings,
     ReportSettings,
+    ScorecardSettings,
+    SpeedReportSettings,
     SurveySettings,
+    TimeSettings,
     TraceSettings,
     TrainSettings,
 )
@@ -104,12 +116,20 @@ __all__ = [
     "RemoteFile",
     "ReportSettings",
     "RunConfig",
+    "ScorecardConfig",
+    "ScorecardSettings",
     "Section",
     "SectionType",
     "Setting",
+    "SpeedReportSettings",
     "SuperResolutionConfig",
     "SurveyConfig",
     "SurveySettings",
+    "TimeSettings",
+    "TimedBatchesConfig",
+    "TimedSetConfig",
+    "TimingConfig",
+    "TolerancesConfig",
     "TraceConfig",
     "TraceSettings",
     "TrainSettings",
@@ -128,8 +148,17 @@ class Config(Section):
     """A whole scale: smoke, mini or paper."""
 
     scale: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    seeds: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (1,)
+    scorecard: ScorecardConfig
     translation: TranslationConfig
     super_resolution: SuperResolutionConfig
+
+    @model_validator(mode="after")
+    def _seeds_are_different_replicas(self) -> Self:
+        require_no_twins(self, "seeds")
+        if 1 not in self.seeds:
+            raise ValueError(f"seeds ({list(self.seeds)}) lacks 1: survey, gallery, trace and timing show its models")
+        return self
 
 
 def load_config(path: Path) -> Config:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from bpd.config.measuring import TimingConfig, TolerancesConfig
 from bpd.config.section import FirstHead, PositiveInt, Precision, Section, Seed
 from bpd.config.super_resolution import ImageDataConfig, ImageSetting, ImageTransformerConfig
 from bpd.config.training import HeadLoss, ImageTrainingConfig, TrainingConfig
@@ -93,6 +94,28 @@ class TraceSettings(Section):
     max_extra_tokens: PositiveInt
 
 
+class TimeSettings(Section):
+    """All that `bpd time` needs to know of one model: which set, decoded by which criterion, and how often.
+
+    `max_extra_tokens` is none for images, whose length is fixed.
+    """
+
+    set_name: str
+    criterion: str
+    max_extra_tokens: PositiveInt | None
+    precision: Precision
+    timing: TimingConfig
+
+
+class ScorecardSettings(Section):
+    """All that `bpd scorecard` needs to know: how numbers and claims are judged; `tolerances` none for claims only."""
+
+    scale: str
+    tolerances: TolerancesConfig | None
+    same_bleu: Annotated[float, Field(ge=0)]
+    slight_bleu: Annotated[float, Field(ge=0)]
+
+
 class SurveySettings(Section):
     """All that `bpd survey` needs to know: the study, and the grid whose models are compared with `regular_k1`."""
 
@@ -115,6 +138,8 @@ class ReportSettings(Section):
     trained_models: tuple[str, ...]
     set_names: dict[str, str]
     criteria: dict[str, dict[str, tuple[str, ...]]]
+    timed_models: tuple[str, ...]
+    seeds: tuple[PositiveInt, ...]
 
 
 class ImageReportSettings(Section):
@@ -126,4 +151,13 @@ class ImageReportSettings(Section):
     approximate_criterion: str
     trained_models: tuple[str, ...]
     criteria: dict[str, tuple[str, ...]]
+    timed_models: tuple[str, ...]
+    seeds: tuple[PositiveInt, ...]
     gallery_images: PositiveInt
+
+
+class SpeedReportSettings(Section):
+    """All that the tables and figures of speed need to know: the grids of both halves."""
+
+    translation: ReportSettings
+    super_resolution: ImageReportSettings

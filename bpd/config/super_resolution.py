@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from bpd.config.measuring import TimingConfig
 from bpd.config.section import (
     CriterionName,
     PositiveInt,
@@ -115,6 +116,7 @@ class SuperResolutionConfig(Section):
     decoding: ImageDecodingConfig
     gallery: GalleryConfig
     survey: SurveyConfig
+    timing: TimingConfig
 
     @model_validator(mode="after")
     def _combinations_are_possible(self) -> Self:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from bpd.config.measuring import TimingConfig
 from bpd.config.section import (
     CriterionName,
     PositiveInt,
@@ -128,6 +129,7 @@ class TranslationConfig(Section):
     heads: HeadsConfig[Setting, TrainingConfig]
     decoding: DecodingConfig
     trace: TraceConfig
+    timing: TimingConfig
 
     @model_validator(mode="after")
     def _combinations_are_possible(self) -> Self:

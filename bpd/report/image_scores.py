@@ -26,7 +26,7 @@ class ImageScores(Scores):
         """Return of how many images all scores are; raise `BpdError` where they are not of the same ones."""
         kinds = {
             (score["images"], str(score["decoding"].get("data_sha256"))[:12]): f"{score['model']} {score['criterion']}"
-            for score in self._scores.values()
+            for score in self.all()
         }
         if len(kinds) > 1:
             told = ", ".join(f"{name}: {count} of set {data}" for (count, data), name in sorted(kinds.items()))

@@ -28,7 +28,8 @@ class RowTable:
         """Return the rows as CSV."""
         import pandas
 
-        return pandas.DataFrame(self.rows, columns=list(self.columns)).to_csv(index=False, lineterminator="\n")
+        frame = pandas.DataFrame(self.rows, columns=list(self.columns), dtype=object)
+        return frame.to_csv(index=False, lineterminator="\n")
 
     def markdown(self) -> str:
         """Return the shown columns as Markdown."""
@@ -65,4 +66,4 @@ class RowTable:
         return paths
 
     def _printed(self) -> list[list[str]]:
-        return [[values[place] or GAP for _, values in self.shown] for place in range(len(self.rows))]
+        return [[value or GAP for value in row] for row in zip(*(values for _, values in self.shown))]

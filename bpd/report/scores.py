@@ -1,11 +1,12 @@
-"""The score files that a report is made from, as one long table."""
+"""The score files that a report is made from, as one long table; of several seeds, their mean and deviation."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 from bpd.errors import BpdError
@@ -15,7 +16,11 @@ if TYPE_CHECKING:
 
 
 class Scores:
-    """Scores by model, set role and criterion; made from an explicit list of files, so that no stale one slips in."""
+    """Scores by model, set role and criterion; made from an explicit list of files, so that no stale one slips in.
+
+    The files are of one seed, or given by seed: then a score is the mean over all of them, and its `sd` the standard
+    deviations.
+    """
 
     # What a score file says of its own, which of that is text or may be null, what a table shows, and its provenance.
     own: tuple[str, ...] = (
@@ -30,28 +35,35 @@ class Scores:
         "checkpoint_sha256", "config_sha256", "vocabulary_sha256", "seed", "commit", "dirty", "device", "precision",
     )  # fmt: skip
 
-    def __init__(self, paths: Iterable[Path]) -> None:
-        self._scores: dict[tuple[str, str, str], dict[str, Any]] = {}
-        for path in paths:
-            score = self._read(Path(path))
-            self._scores[score["model"], score["role"], score["criterion"]] = score
+    def __init__(self, paths: Iterable[Path] | Mapping[int, Iterable[Path]]) -> None:
+        by_seed = paths if isinstance(paths, Mapping) else {1: paths}
+        self._scores: dict[tuple[str, str, str], dict[int, dict[str, Any]]] = {}
+        for seed, files in by_seed.items():
+            for path in files:
+                score = self._read(Path(path))
+                self._scores.setdefault((score["model"], score["role"], score["criterion"]), {})[seed] = score
         if not self._scores:
             raise BpdError("no score files were given; run `bpd score` first")
+        self.seeds = tuple(by_seed)
 
     def get(self, model: str, criterion: str, role: str = "dev") -> dict[str, Any] | None:
         """Return one score, or none where this scale has no such model or decoding, or it is not a number."""
-        score = self._scores.get((model, role, criterion))
-        if score is None or any(math.isnan(score[name]) for name in self.shown):
+        found = list(self._scores.get((model, role, criterion), {}).values())
+        if not found or any(math.isnan(score[name]) for score in found for name in self.shown):
             return None
-        return score
+        return found[0] if len(found) == 1 else self._mean(found)
 
     def set_name(self, role: str = "dev") -> str:
         """Return the name of the dev or test set."""
-        return next((score["set"] for key, score in self._scores.items() if key[1] == role), role)
+        return next((score["set"] for score in self.all() if score["role"] == role), role)
+
+    def all(self) -> list[dict[str, Any]]:
+        """Return the scores of all seeds one by one, sorted by model, role, criterion and seed."""
+        return [score for _, found in sorted(self._scores.items()) for _, score in sorted(found.items())]
 
     def signature(self) -> str:
         """Return the BLEU signature of all scores; raise `BpdError` where they differ."""
-        found = {score["signature"] for score in self._scores.values()}
+        found = {score["signature"] for score in self.all()}
         if len(found) > 1:
             raise BpdError(f"scores of unlike BLEU signatures cannot stand in one table: {', '.join(sorted(found))}")
         return found.pop()
@@ -60,10 +72,10 @@ class Scores:
         """Return one line on what the scores were computed with: devices, precisions, commits."""
 
         def all_of(name: str) -> str:
-            return ", ".join(sorted({str(score["decoding"].get(name)) for score in self._scores.values()}))
+            return ", ".join(sorted({str(score["decoding"].get(name)) for score in self.all()}))
 
-        dirty = any(score["decoding"].get("dirty") for score in self._scores.values())
-        commits = ", ".join(sorted({str(score["decoding"].get("commit"))[:12] for score in self._scores.values()}))
+        dirty = any(score["decoding"].get("dirty") for score in self.all())
+        commits = ", ".join(sorted({str(score["decoding"].get("commit"))[:12] for score in self.all()}))
         changed = " with uncommitted changes" if dirty else ""
         return f"device {all_of('device')}; precision {all_of('precision')}; commit {commits}{changed}"
 
@@ -71,17 +83,18 @@ class Scores:
         """Return what each model behind these (model, criterion) pairs is: seed, config and checkpoint, hashes cut."""
         rows = []
         for model, criterion in keys:
-            if (score := self.get(model, criterion, role)) is None:
+            if self.get(model, criterion, role) is None:
                 continue
-            told = score["decoding"]
-            row = {
-                "model": model,
-                "seed": str(told.get("seed")),
-                "config": str(told.get("config_sha256"))[:12],
-                "checkpoint": str(told.get("checkpoint_sha256"))[:12],
-            }
-            if row not in rows:
-                rows.append(row)
+            for _, score in sorted(self._scores[model, role, criterion].items()):
+                told = score["decoding"]
+                row = {
+                    "model": model,
+                    "seed": str(told.get("seed")),
+                    "config": str(told.get("config_sha256"))[:12],
+                    "checkpoint": str(told.get("checkpoint_sha256"))[:12],
+                }
+                if row not in rows:
+                    rows.append(row)
         return rows
 
     def frame(self) -> pandas.DataFrame:
@@ -90,9 +103,27 @@ class Scores:
 
         rows = [
             {name: score[name] for name in self.own} | {name: score["decoding"].get(name) for name in self.made_with}
-            for _, score in sorted(self._scores.items())
+            for score in self.all()
         ]
         return pandas.DataFrame(rows)
+
+    def spread_note(self) -> list[str]:
+        """Return a line on what ± means, where there are several seeds."""
+        if len(self.seeds) == 1:
+            return []
+        return [f"Mean ± standard deviation over {len(self.seeds)} seeds, each with models of its own."]
+
+    def _mean(self, found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        numbers = [name for name in self.own if name not in self.texts and found[0][name] is not None]
+        counts: dict[str, int] = {}
+        for score in found:
+            for size, count in score["block_size_counts"].items():
+                counts[size] = counts.get(size, 0) + count
+        return found[0] | {
+            **{name: fmean(score[name] for score in found) for name in numbers},
+            "sd": {name: stdev(score[name] for score in found) for name in numbers},
+            "block_size_counts": counts,
+        }
 
     def _read(self, path: Path) -> dict[str, Any]:
         try:

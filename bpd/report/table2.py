@@ -9,7 +9,7 @@ from bpd.config import ImageSetting
 from bpd.image_grid import head_model_name
 from bpd.report.image_scores import ImageScores
 from bpd.report.published import PAPER, published
-from bpd.report.tables import GAP, Table
+from bpd.report.tables import GAP, Table, with_spread
 
 COLUMNS = {"regular": "Regular", "approximate": "Approximate", "fine_tuning": "Fine Tuning", "both": "Both"}
 # What p₁ may lose against the base model before its block sizes are marked.
@@ -29,13 +29,15 @@ class BlockCell:
     p1_lost_bits: float | None = None
     p1_lost_psnr: float | None = None
     p1_damaged: bool | None = None
-    images: int = 0
+    images: int | None = None
+    mean_accepted_block_size_sd: float | None = None
 
     def ours(self) -> str:
         """Return our block size, marked where p₁ is damaged, or a gap."""
         if self.mean_accepted_block_size is None:
             return GAP
-        return f"{self.mean_accepted_block_size:.2f}" + _MARK * bool(self.p1_damaged)
+        printed = with_spread(self.mean_accepted_block_size, self.mean_accepted_block_size_sd)
+        return printed + _MARK * bool(self.p1_damaged)
 
     def theirs(self) -> str:
         """Return the published block size, or a gap."""
@@ -117,14 +119,15 @@ def _cell(scores: ImageScores, base: dict | None, model: str, criterion: str, th
         lost_bits,
         lost_psnr,
         damaged,
-        ours["images"],
+        int(ours["images"]),
+        ours.get("sd", {}).get("mean_accepted_block_size"),
     )
 
 
 def _notes(scores: ImageScores, base: dict | None, cells: dict, scale: str) -> list[str]:
-    notes = [f"Published: {PAPER}, CelebA dev set, 8×8 to 32×32."]
+    notes = [*scores.spread_note(), f"Published: {PAPER}, CelebA dev set, 8×8 to 32×32."]
     if scale != "paper":
-        notes[0] += " They are of other photographs and a larger model: compare the pattern, not the numbers."
+        notes[-1] += " They are of other photographs and a larger model: compare the pattern, not the numbers."
     if any(cell.p1_damaged for cell in cells.values()):
         notes.append(
             f"{_MARK} p₁ lost more than {MOST_BITS_LOST} bits per intensity, or its greedy images more than "

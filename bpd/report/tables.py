@@ -17,6 +17,7 @@ _LATEX = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}
     | {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
     | {"|": "\\textbar{}", GAP: "--", "†": "$^\\dagger$", "ε": "$\\epsilon$", "₁": "$_1$", "×": "$\\times$"}
+    | {"±": "$\\pm$", "÷": "$\\div$", "−": "$-$", "≥": "$\\geq$", "≤": "$\\leq$", "·": "$\\cdot$", "…": "\\dots{}"}
 )
 SETTING_TITLES = {
     "regular": "Regular",
@@ -46,10 +47,12 @@ class Cell:
     mean_accepted_block_size: float | None
     published_bleu: float | None
     published_mean_accepted_block_size: float | None
+    bleu_sd: float | None = None
+    mean_accepted_block_size_sd: float | None = None
 
     def ours(self) -> str:
-        """Return our two numbers as the paper prints them, or a gap."""
-        return _printed(self.bleu, self.mean_accepted_block_size)
+        """Return our two numbers as the paper prints them, with their deviations over seeds, or a gap."""
+        return _printed(self.bleu, self.mean_accepted_block_size, self.bleu_sd, self.mean_accepted_block_size_sd)
 
     def theirs(self) -> str:
         """Return the published two numbers, or a gap."""
@@ -80,7 +83,7 @@ class Table:
 
         names = ["k", self.column_key, *(field.name for field in fields(self.cell_kind))]
         rows = [(*place, *astuple(cell)) for place, cell in self.cells.items()]
-        return pandas.DataFrame(rows, columns=names).to_csv(index=False, lineterminator="\n")
+        return pandas.DataFrame(rows, columns=names, dtype=object).to_csv(index=False, lineterminator="\n")
 
     def markdown(self) -> str:
         """Return the table as Markdown: ours and published in two columns for each setting."""
@@ -205,14 +208,20 @@ def _model(cell: tuple[int, str]) -> str:
 
 def _cell(ours: dict | None, theirs: tuple[float, float | None] | None) -> Cell:
     bleu, block = (ours["bleu"], ours["mean_accepted_block_size"]) if ours else (None, None)
-    return Cell(bleu, block, *(theirs or (None, None)))
+    spread = ours.get("sd", {}) if ours else {}
+    return Cell(bleu, block, *(theirs or (None, None)), spread.get("bleu"), spread.get("mean_accepted_block_size"))
 
 
 def _notes(scores: Scores, scale: str) -> tuple[str, ...]:
     about = f"Published: {PAPER}, newstest2013, WMT14 English–German."
     if scale != "paper":
         about += " They are of other data and a larger model: compare the pattern, not the numbers."
-    return (about, f"sacreBLEU signature: {scores.signature()}.", f"{scores.provenance()}; all hashes: scores.csv.")
+    return (
+        *scores.spread_note(),
+        about,
+        f"sacreBLEU signature: {scores.signature()}.",
+        f"{scores.provenance()}; all hashes: scores.csv.",
+    )
 
 
 def _criterion_title(name: str) -> str:
@@ -222,8 +231,17 @@ def _criterion_title(name: str) -> str:
     return name
 
 
-def _printed(bleu: float | None, block: float | None) -> str:
-    return GAP if bleu is None or block is None else f"{bleu:.2f} / {block:.2f}"
+def _printed(
+    bleu: float | None, block: float | None, bleu_sd: float | None = None, block_sd: float | None = None
+) -> str:
+    if bleu is None or block is None:
+        return GAP
+    return f"{with_spread(bleu, bleu_sd)} / {with_spread(block, block_sd)}"
+
+
+def with_spread(number: float, deviation: float | None) -> str:
+    """Return a number with two digits, and with its standard deviation where it has one."""
+    return f"{number:.2f}" if deviation is None else f"{number:.2f} ± {deviation:.2f}"
 
 
 def markdown_row(values: Sequence[str]) -> str:
@@ -231,7 +249,7 @@ def markdown_row(values: Sequence[str]) -> str:
 
 
 def _dashes(text: str) -> str:
-    return text.replace(GAP, "--").replace("†", "$^\\dagger$")
+    return text.replace(GAP, "--").replace("†", "$^\\dagger$").replace("±", "$\\pm$")
 
 
 def escaped(text: str) -> str:

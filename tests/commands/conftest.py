@@ -44,8 +44,15 @@ IMAGE_TRAINING = {
     "evaluate_every": 3,
     "evaluate_images": 2,
 }
+TIMING = {
+    "repeats": 3,
+    "recompute": {"inputs": 2, "tokens": 6},
+    "cached": {"inputs": 3},
+    "batches": {"sizes": [1, 2], "inputs": 3, "tokens": 6},
+}
 CONFIG = {
     "scale": "tiny",
+    "scorecard": {"same_bleu": 0.5, "slight_bleu": 1.5},
     "super_resolution": {
         "data": {
             "source": "drawn_faces",
@@ -80,6 +87,7 @@ CONFIG = {
         "decoding": {"approximate_criteria": ["distance2"], "images": 3, "precision": "fp32"},
         "gallery": {"images": 2},
         "survey": {"seed": 1, "pairs_per_method": 3, "repeated_pairs": 1, "bootstrap_samples": 100},
+        "timing": TIMING,
     },
     "translation": {
         "data": {
@@ -117,6 +125,7 @@ CONFIG = {
             "precision": "fp32",
         },
         "trace": {"dev_index": 3},
+        "timing": TIMING,
     },
 }
 

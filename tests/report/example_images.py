@@ -12,6 +12,7 @@ from bpd.evaluation.image_quality import bicubic
 from bpd.evaluation.image_score import score_image_records
 from bpd.evaluation.likelihood import LikelihoodRecord, write_likelihoods
 from bpd.evaluation.records import DecodeRecord, write_records
+from tests.report.example_timings import write_heads, write_timings
 
 SETTINGS = ("regular", "fine_tuning")
 CRITERIA = ("exact", "distance2")
@@ -183,6 +184,12 @@ def write_image_results(folder: Path, block_sizes: tuple[int, ...], images: list
             path = write_decoding(folder, model, criterion, dev, noise=noise, bits=5 + 0.04 * place, seed=place)
             score_image_records(path, data)
         write_image_journal(folder / "super_resolution" / model / "training.jsonl", place)
+    for model in models:
+        size = int(model.rpartition("_k")[2])
+        if size > 1:
+            write_heads(folder / "super_resolution" / model / "decode" / "dev", size)
+        if size > 1 and model.startswith("fine_tuning"):
+            write_timings(folder, "super_resolution", model, "dev", "distance2", block=0.7 * size)
     return ImageReportSettings(
         scale="smoke",
         block_sizes=block_sizes,
@@ -190,5 +197,7 @@ def write_image_results(folder: Path, block_sizes: tuple[int, ...], images: list
         approximate_criterion="distance2",
         trained_models=("base", *models),
         criteria=criteria,
+        timed_models=tuple(model for model in models if model.startswith("fine_tuning")),
+        seeds=(1,),
         gallery_images=rows,
     )

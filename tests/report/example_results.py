@@ -5,7 +5,8 @@ import os
 from pathlib import Path
 
 from bpd.config import ReportSettings
-from bpd.report.published import approximate_cell, table1_cell
+from bpd.report.published import approximate_cell, published, table1_cell
+from tests.report.example_timings import write_heads, write_timings
 
 SETTINGS = ("regular", "distillation", "fine_tuning", "both")
 CRITERIA = ("top2", "top3", "minimum2", "minimum3")
@@ -135,6 +136,14 @@ def write_results(folder: Path, block_sizes: tuple[int, ...], scale: str = "smok
         bleus = {100 * n: 26 - 10 / n - 0.1 * place for n in range(1, 5)}
         write_journal(folder / "translation" / model / "training.jsonl", losses, bleus)
     write_trace(folder)
+    for model in models:
+        size = int(model.rpartition("_k")[2])
+        if size > 1:
+            write_heads(folder / "translation" / model / "decode" / SETS["dev"], size)
+        if model.startswith("both"):
+            block, fast = table1_cell(size, "both")[1], published()["table4"]["ours"][size][1]
+            speedups = {"recompute": fast, "cached": 0.8 * fast}
+            write_timings(folder, "translation", model, SETS["test"], "exact", block=block, speedups=speedups)
     return ReportSettings(
         scale=scale,
         block_sizes=block_sizes,
@@ -143,6 +152,8 @@ def write_results(folder: Path, block_sizes: tuple[int, ...], scale: str = "smok
         trained_models=trained,
         set_names=SETS,
         criteria=criteria,
+        timed_models=tuple(model for model in models if model.startswith("both")),
+        seeds=(1,),
     )
 
 

@@ -10,7 +10,7 @@ from tests.report.example_images import SETTINGS, write_score
 
 HEADER = (
     "k,setting,mean_accepted_block_size,published_mean_accepted_block_size,bits_per_dimension,psnr,ssim,"
-    "p1_lost_bits,p1_lost_psnr,p1_damaged,images\n"
+    "p1_lost_bits,p1_lost_psnr,p1_damaged,images,mean_accepted_block_size_sd\n"
 )
 
 
@@ -37,17 +37,17 @@ def table(scores):
 
 def test_table_2_as_csv(table):
     assert table.csv() == (
-        HEADER + "1,base,1.0,,5.0,22.0,0.6,0.0,0.0,False,10\n"
-        "1,regular,1.0,1.0,4.75,22.0,0.6,-0.25,0.0,False,10\n"
-        "2,regular,1.0625,1.07,5.0,22.0,0.6,0.0,0.0,False,10\n"
-        "2,approximate,1.25,1.24,5.0,19.0,0.6,0.0,0.0,False,10\n"
-        "2,fine_tuning,1.5,1.59,5.0,20.5,0.6,0.0,1.5,True,10\n"
-        "2,both,1.875,1.96,5.0,12.0,0.6,0.0,1.5,True,10\n"
-        "3,both,2.5,,5.0,22.0,0.6,,,,10\n"
-        "4,regular,,1.08,,,,,,,0\n"
-        "4,approximate,,1.36,,,,,,,0\n"
-        "4,fine_tuning,,2.11,,,,,,,0\n"
-        "4,both,,3.75,,,,,,,0\n"
+        HEADER + "1,base,1.0,,5.0,22.0,0.6,0.0,0.0,False,10,\n"
+        "1,regular,1.0,1.0,4.75,22.0,0.6,-0.25,0.0,False,10,\n"
+        "2,regular,1.0625,1.07,5.0,22.0,0.6,0.0,0.0,False,10,\n"
+        "2,approximate,1.25,1.24,5.0,19.0,0.6,0.0,0.0,False,10,\n"
+        "2,fine_tuning,1.5,1.59,5.0,20.5,0.6,0.0,1.5,True,10,\n"
+        "2,both,1.875,1.96,5.0,12.0,0.6,0.0,1.5,True,10,\n"
+        "3,both,2.5,,5.0,22.0,0.6,,,,10,\n"
+        "4,regular,,1.08,,,,,,,,\n"
+        "4,approximate,,1.36,,,,,,,,\n"
+        "4,fine_tuning,,2.11,,,,,,,,\n"
+        "4,both,,3.75,,,,,,,,\n"
     )
 
 

@@ -7,7 +7,10 @@ from bpd.report.scores import Scores
 from bpd.report.tables import GAP, approximate_table, table1, write_table
 from tests.report.example_results import SETTINGS, write_score
 
-HEADER = "bleu,mean_accepted_block_size,published_bleu,published_mean_accepted_block_size"
+HEADER = (
+    "bleu,mean_accepted_block_size,published_bleu,published_mean_accepted_block_size,"
+    "bleu_sd,mean_accepted_block_size_sd"
+)
 
 
 @pytest.fixture
@@ -39,36 +42,36 @@ def approximate(scores):
 def test_table_1_as_csv(table):
     assert table.csv() == (
         f"k,setting,{HEADER}\n"
-        "1,base,24.126,1.0,25.56,\n"
-        "1,regular,,,26.0,1.0\n"
-        "1,distillation,,,26.41,1.0\n"
-        "2,regular,24.0,1.5,25.81,1.51\n"
-        "2,distillation,,,26.52,1.55\n"
-        "2,fine_tuning,,,25.74,1.78\n"
-        "2,both,23.456,1.875,26.58,1.88\n"
-        "3,both,20.0,2.25,,\n"
-        "4,regular,,,25.84,1.73\n"
-        "4,distillation,,,26.31,1.85\n"
-        "4,fine_tuning,,,25.05,2.69\n"
-        "4,both,,,26.36,3.27\n"
+        "1,base,24.126,1.0,25.56,,,\n"
+        "1,regular,,,26.0,1.0,,\n"
+        "1,distillation,,,26.41,1.0,,\n"
+        "2,regular,24.0,1.5,25.81,1.51,,\n"
+        "2,distillation,,,26.52,1.55,,\n"
+        "2,fine_tuning,,,25.74,1.78,,\n"
+        "2,both,23.456,1.875,26.58,1.88,,\n"
+        "3,both,20.0,2.25,,,,\n"
+        "4,regular,,,25.84,1.73,,\n"
+        "4,distillation,,,26.31,1.85,,\n"
+        "4,fine_tuning,,,25.05,2.69,,\n"
+        "4,both,,,26.36,3.27,,\n"
     )
 
 
 def test_the_approximate_table_as_csv(approximate):
     assert approximate.csv() == (
         f"k,criterion,{HEADER}\n"
-        "2,exact,23.456,1.875,26.58,1.88\n"
-        "2,top2,22.0,1.9,26.49,1.92\n"
-        "2,minimum2,12.5,2.0,,\n"
-        "3,exact,20.0,2.25,,\n"
-        "4,exact,,,26.36,3.27\n"
-        "4,top2,,,26.22,3.47\n"
+        "2,exact,23.456,1.875,26.58,1.88,,\n"
+        "2,top2,22.0,1.9,26.49,1.92,,\n"
+        "2,minimum2,12.5,2.0,,,,\n"
+        "3,exact,20.0,2.25,,,,\n"
+        "4,exact,,,26.36,3.27,,\n"
+        "4,top2,,,26.22,3.47,,\n"
     )
 
 
 def test_a_table_of_nothing_keeps_its_header(scores):
     assert approximate_table(scores, (1,), ("top2",), "mini").csv() == f"k,criterion,{HEADER}\n"
-    assert table1(scores, (1,), ("both",), "mini").csv() == f"k,setting,{HEADER}\n1,base,24.126,1.0,25.56,\n"
+    assert table1(scores, (1,), ("both",), "mini").csv() == f"k,setting,{HEADER}\n1,base,24.126,1.0,25.56,,,\n"
 
 
 def test_table_1_as_markdown(table):

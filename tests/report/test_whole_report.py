@@ -11,7 +11,10 @@ from bpd.errors import BpdError
 from tests.report.example_results import environment_without_display, score_path, write_results
 
 FIGURES = ("accepted_blocks", "table1_scatter", "trace", "training_curves")
-TABLES = ("approximate.csv", "approximate.md", "approximate.tex", "scores.csv", "table1.csv", "table1.md", "table1.tex")
+TABLES = (
+    *(f"{name}.{kind}" for name in ("approximate", "table1", "table4") for kind in ("csv", "md", "tex")),
+    "scores.csv",
+)
 SCRIPT = """
 import sys
 from pathlib import Path

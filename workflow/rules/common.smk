@@ -100,10 +100,35 @@ PICTURES = f"paper_figures/{settings.scale}"
 LOGS = f"{RESULTS}/logs"
 CHECKPOINTS = f"{RESULTS}/checkpoints"
 TEXT = f"{RESULTS}/data/translation"
-DISTILLED = f"{RESULTS}/data/translation_distilled"
 TRANSLATION = f"{RESULTS}/translation"
 IMAGES = f"{RESULTS}/data/super_resolution"
 SUPER_RESOLUTION = f"{RESULTS}/super_resolution"
+# Report rules leave a marker here, which is never committed: tables and figures that a clone brings along are made anew.
+MADE = f"{RESULTS}/made"
+
+# A timing takes the whole machine, so that it runs alone; what it computes with is its resource `compute_threads`.
+ALL_CORES = (here and workflow.resource_settings.cores) or 1
+
+
+def root_of(seed):
+    """Return the folder of a seed's models: of seed 1, the results themselves."""
+    return str(grid.replica_folder(Path(RESULTS), seed))
+
+
+def rule_name(name, seed):
+    """Return the name of a rule, which tells its seed unless it is 1."""
+    return name if seed == 1 else f"{name}_seed{seed}"
+
+
+def checkpoints_of(task, model, seed):
+    """Return where checkpoints of a running training live."""
+    root = CHECKPOINTS if seed == 1 else f"{CHECKPOINTS}/seed_{seed}"
+    return f"{root}/{task}/{model}"
+
+
+def distilled_of(seed):
+    """Return the folder of the pairs that a seed's teacher distilled."""
+    return f"{root_of(seed)}/data/translation_distilled"
 
 
 def as_json(section):
@@ -121,38 +146,68 @@ def folder_of(path):
     return str(Path(path).parent)
 
 
-def model_files(model):
+def model_files(model, seed=1):
     """Return the files that a finished training of `model` leaves; the weights stand for them as an input."""
     return [
-        f"{TRANSLATION}/{model}/{name}" for name in [*MODEL_FILES, "vocabulary.model"]
+        f"{root_of(seed)}/translation/{model}/{name}"
+        for name in [*MODEL_FILES, "vocabulary.model"]
     ]
 
 
-def record_files(model, suffix):
+def record_files(model, suffix, seed=1):
     """Return the files of `model` that end in `suffix`, one for each set and criterion."""
     return [
-        f"{TRANSLATION}/{model}/decode/{name}/{criterion}{suffix}"
+        f"{root_of(seed)}/translation/{model}/decode/{name}/{criterion}{suffix}"
         for role, name in grid.set_names(translation).items()
         for criterion in grid.criteria(translation, model, role)
     ]
 
 
-def image_model_files(model):
+def heads_files(model, seed=1):
+    """Return the file of its heads' accuracy that decoding a model above k = 1 leaves, as a list."""
+    folder = f"{root_of(seed)}/translation/{model}/decode/{grid.set_names(translation)['dev']}"
+    return [f"{folder}/heads.json"] if proposes(model) else []
+
+
+def proposes(model):
+    """Return whether a model has heads that propose anything."""
+    return "_k" in model and grid.parse_head_model_name(model)[1] > 1
+
+
+def time_files(task, model, settings):
+    """Return the files that timing a model leaves."""
+    folder = f"{RESULTS}/{task}/{model}/time/{settings.set_name}"
+    return [
+        f"{folder}/{settings.criterion}{suffix}" for suffix in [".jsonl", ".meta.json"]
+    ]
+
+
+def image_model_files(model, seed=1):
     """Return the files that a finished training of an image model leaves."""
-    return [f"{SUPER_RESOLUTION}/{model}/{name}" for name in MODEL_FILES]
+    return [f"{root_of(seed)}/super_resolution/{model}/{name}" for name in MODEL_FILES]
 
 
-def image_record_files(model, suffix):
+def image_decode_folder(model, seed=1):
+    """Return the folder of an image model's decodings."""
+    return f"{root_of(seed)}/super_resolution/{model}/decode/{image_grid.DEV_SET}"
+
+
+def image_record_files(model, suffix, seed=1):
     """Return the files of an image model that end in `suffix`, one for each criterion."""
     return [
-        f"{SUPER_RESOLUTION}/{model}/decode/{image_grid.DEV_SET}/{criterion}{suffix}"
+        f"{image_decode_folder(model, seed)}/{criterion}{suffix}"
         for criterion in image_grid.criteria(super_resolution, model)
     ]
 
 
-def likelihood_file(model):
+def likelihood_file(model, seed=1):
     """Return the file of bits per intensity that decoding an image model leaves."""
-    return f"{SUPER_RESOLUTION}/{model}/decode/{image_grid.DEV_SET}/likelihood.jsonl"
+    return f"{image_decode_folder(model, seed)}/likelihood.jsonl"
+
+
+def image_heads_files(model, seed=1):
+    """Return the file of its heads' accuracy that decoding an image model above k = 1 leaves, as a list."""
+    return [f"{image_decode_folder(model, seed)}/heads.json"] if proposes(model) else []
 
 
 def in_report(path, caption, category="Translation"):

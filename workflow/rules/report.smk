@@ -1,27 +1,34 @@
-# Tables and figures: made from scores, journals and the trace alone.
+# Tables, figures, scorecard and page: made from scores, timings, journals and the trace alone.
 
-TABLES = [
-    f"{RESULTS}/tables/{name}"
-    for name in [
-        "table1.csv",
-        "table1.md",
-        "table1.tex",
-        "approximate.csv",
-        "approximate.md",
-        "approximate.tex",
-        "scores.csv",
-        "trace.md",
+
+def table_files(*names):
+    """Return the three files of each table."""
+    return [
+        f"{RESULTS}/tables/{name}.{kind}"
+        for name in names
+        for kind in ["csv", "md", "tex"]
     ]
-]
+
+
+def figure_files(names):
+    """Return the two files of each figure."""
+    return [f"{PICTURES}/{name}.{kind}" for name in names for kind in ["pdf", "png"]]
+
+
 FIGURE_NAMES = ["table1_scatter", "trace", "training_curves", "accepted_blocks"]
-FIGURES = [
-    f"{PICTURES}/{name}.{kind}" for name in FIGURE_NAMES for kind in ["pdf", "png"]
+TABLES = [
+    *table_files("table1", "approximate", "table4"),
+    f"{RESULTS}/tables/scores.csv",
+    f"{RESULTS}/tables/trace.md",
+    f"{MADE}/tables",
 ]
+FIGURES = [*figure_files(FIGURE_NAMES), f"{MADE}/figures"]
 
 
 rule tables:
     input:
         scores=SCORES,
+        timings=TIMINGS,
         trace=rules.trace_translation.output,
     output:
         in_report(f"{RESULTS}/tables/table1.csv", "table1"),
@@ -30,8 +37,12 @@ rule tables:
         in_report(f"{RESULTS}/tables/approximate.csv", "approximate"),
         f"{RESULTS}/tables/approximate.md",
         f"{RESULTS}/tables/approximate.tex",
+        in_report(f"{RESULTS}/tables/table4.csv", "table4"),
+        f"{RESULTS}/tables/table4.md",
+        f"{RESULTS}/tables/table4.tex",
         in_report(f"{RESULTS}/tables/scores.csv", "scores"),
         f"{RESULTS}/tables/trace.md",
+        touch(f"{MADE}/tables"),
     log:
         f"{LOGS}/tables.log",
     conda:
@@ -60,6 +71,7 @@ rule figures:
     output:
         [f"{PICTURES}/{name}.pdf" for name in FIGURE_NAMES],
         [in_report(f"{PICTURES}/{name}.png", name) for name in FIGURE_NAMES],
+        touch(f"{MADE}/figures"),
     log:
         f"{LOGS}/figures.log",
     conda:
@@ -78,21 +90,18 @@ rule figures:
 
 
 IMAGE_TABLES = [
-    f"{RESULTS}/tables/{name}.{kind}"
-    for name in ["table2", "table3"]
-    for kind in ["csv", "md", "tex"]
-] + [f"{RESULTS}/tables/image_scores.csv"]
+    *table_files("table2", "table3"),
+    f"{RESULTS}/tables/image_scores.csv",
+    f"{MADE}/image_tables",
+    f"{MADE}/table3",
+]
 IMAGE_FIGURE_NAMES = [
     "gallery",
     "acceptance_map",
     "image_training_curves",
     "image_accepted_blocks",
 ]
-IMAGE_FIGURES = [
-    f"{PICTURES}/{name}.{kind}"
-    for name in IMAGE_FIGURE_NAMES
-    for kind in ["pdf", "png"]
-]
+IMAGE_FIGURES = [*figure_files(IMAGE_FIGURE_NAMES), f"{MADE}/image_figures"]
 
 
 rule image_tables:
@@ -105,6 +114,7 @@ rule image_tables:
         in_report(
             f"{RESULTS}/tables/image_scores.csv", "image_scores", "Super-resolution"
         ),
+        touch(f"{MADE}/image_tables"),
     log:
         f"{LOGS}/image_tables.log",
     conda:
@@ -132,6 +142,7 @@ rule table3:
         in_report(f"{RESULTS}/tables/table3.csv", "table3", "Super-resolution"),
         f"{RESULTS}/tables/table3.md",
         f"{RESULTS}/tables/table3.tex",
+        touch(f"{MADE}/table3"),
     log:
         f"{LOGS}/table3.log",
     conda:
@@ -151,7 +162,7 @@ rule table3:
 rule image_figures:
     input:
         scores=IMAGE_SCORES,
-        records=IMAGE_RECORDS,
+        records=IMAGE_RECORDS[1],
         data=rules.prepare_images.output,
         journals=[
             f"{SUPER_RESOLUTION}/{model}/training.jsonl"
@@ -163,6 +174,7 @@ rule image_figures:
             in_report(f"{PICTURES}/{name}.png", name, "Super-resolution")
             for name in IMAGE_FIGURE_NAMES
         ],
+        touch(f"{MADE}/image_figures"),
     log:
         f"{LOGS}/image_figures.log",
     conda:
@@ -179,3 +191,142 @@ rule image_figures:
     shell:
         "bpd figures --task super_resolution --settings {params.settings:q} --results {params.results}"
         " --output {params.folder} > {log} 2>&1"
+
+
+SPEED_TABLE_NAMES = ["figure4", "speed_by_batch", "time_shares", "head_accuracy"]
+SPEED_FIGURE_NAMES = ["figure4", "speed_by_batch", "head_accuracy"]
+SPEED_TABLES = [*table_files(*SPEED_TABLE_NAMES), f"{MADE}/speed_tables"]
+SPEED_FIGURES = [*figure_files(SPEED_FIGURE_NAMES), f"{MADE}/speed_figures"]
+
+
+rule speed_tables:
+    input:
+        scores=SCORES + IMAGE_SCORES,
+        timings=TIMINGS + IMAGE_TIMINGS,
+        heads=HEADS + IMAGE_HEADS,
+    output:
+        [
+            in_report(f"{RESULTS}/tables/{name}.csv", name, "Speed")
+            for name in SPEED_TABLE_NAMES
+        ],
+        [f"{RESULTS}/tables/{name}.md" for name in SPEED_TABLE_NAMES],
+        [f"{RESULTS}/tables/{name}.tex" for name in SPEED_TABLE_NAMES],
+        touch(f"{MADE}/speed_tables"),
+    log:
+        f"{LOGS}/speed_tables.log",
+    conda:
+        ENVIRONMENT
+    resources:
+        gpu=0,
+        runtime=15,
+        mem_mb=2000,
+    params:
+        settings=as_json(image_grid.speed_settings(settings)),
+        code=stage_version("report_speed"),
+        results=lambda wildcards, output: RESULTS,
+        folder=lambda wildcards, output: folder_of(output[0]),
+    shell:
+        "bpd tables --task speed --settings {params.settings:q} --results {params.results}"
+        " --output {params.folder} > {log} 2>&1"
+
+
+rule speed_figures:
+    input:
+        scores=SCORES + IMAGE_SCORES,
+        timings=TIMINGS + IMAGE_TIMINGS,
+        heads=HEADS + IMAGE_HEADS,
+    output:
+        [f"{PICTURES}/{name}.pdf" for name in SPEED_FIGURE_NAMES],
+        [
+            in_report(f"{PICTURES}/{name}.png", f"{name}_plot", "Speed")
+            for name in SPEED_FIGURE_NAMES
+        ],
+        touch(f"{MADE}/speed_figures"),
+    log:
+        f"{LOGS}/speed_figures.log",
+    conda:
+        ENVIRONMENT
+    resources:
+        gpu=0,
+        runtime=15,
+        mem_mb=2000,
+    params:
+        settings=as_json(image_grid.speed_settings(settings)),
+        code=stage_version("report_speed"),
+        results=lambda wildcards, output: RESULTS,
+        folder=lambda wildcards, output: folder_of(output[0]),
+    shell:
+        "bpd figures --task speed --settings {params.settings:q} --results {params.results}"
+        " --output {params.folder} > {log} 2>&1"
+
+
+SCORECARD = [*table_files("scorecard"), f"{MADE}/scorecard"]
+
+
+rule scorecard:
+    input:
+        tables=[
+            f"{RESULTS}/tables/{name}.csv"
+            for name in [
+                "table1",
+                "approximate",
+                "table2",
+                "table3",
+                "table4",
+                "figure4",
+            ]
+        ],
+        trace=rules.trace_translation.output,
+        made=[
+            f"{MADE}/{name}"
+            for name in ["tables", "image_tables", "table3", "speed_tables"]
+        ],
+    output:
+        in_report(f"{RESULTS}/tables/scorecard.csv", "scorecard", "Scorecard"),
+        f"{RESULTS}/tables/scorecard.md",
+        f"{RESULTS}/tables/scorecard.tex",
+        touch(f"{MADE}/scorecard"),
+    log:
+        f"{LOGS}/scorecard.log",
+    conda:
+        ENVIRONMENT
+    resources:
+        gpu=0,
+        runtime=15,
+        mem_mb=2000,
+    params:
+        settings=as_json(grid.scorecard_settings(settings)),
+        code=stage_version("scorecard"),
+        folder=lambda wildcards, output: folder_of(output[0]),
+    shell:
+        "bpd scorecard --settings {params.settings:q} --tables {params.folder} --trace {input.trace} > {log} 2>&1"
+
+
+rule results_page:
+    input:
+        TABLES,
+        IMAGE_TABLES,
+        SPEED_TABLES,
+        SCORECARD,
+        FIGURES,
+        IMAGE_FIGURES,
+        SPEED_FIGURES,
+    output:
+        f"{RESULTS}/README.md",
+        in_report(f"{RESULTS}/config.yaml", "config", "Configuration"),
+        touch(f"{MADE}/results_page"),
+    log:
+        f"{LOGS}/results_page.log",
+    conda:
+        ENVIRONMENT
+    resources:
+        gpu=0,
+        runtime=15,
+        mem_mb=2000,
+    params:
+        settings=as_json(settings),
+        code=stage_version("results_page"),
+        results=lambda wildcards, output: RESULTS,
+        figures=lambda wildcards, output: PICTURES,
+    shell:
+        "bpd page --settings {params.settings:q} --results {params.results} --figures {params.figures} > {log} 2>&1"

@@ -1,0 +1,13 @@
+"""`bpd scorecard`: every number and claim of the paper held against the finished tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bpd.config import ScorecardSettings
+from bpd.report.scorecard import scorecard, scorecard_table
+
+
+def write_scorecard(settings: ScorecardSettings, tables: Path, trace: Path) -> list[Path]:
+    """Write the scorecard of the tables in `tables` beside them; return the paths."""
+    return scorecard_table(scorecard(Path(tables), Path(trace), settings), settings).write(Path(tables))

@@ -1,0 +1,76 @@
+"""Timings as JSON lines: one line for each arm, batch and repeat."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from bpd.atomic import write_text
+from bpd.errors import BpdError
+
+PROTOCOLS = ("recompute", "cached", "batches")
+ARMS = ("greedy", "blockwise")
+# What the time of an iteration is divided into.
+PARTS = ("encode", "model_call", "cache", "verify", "predict", "host")
+
+
+@dataclass(frozen=True)
+class TimeRecord:
+    """The wall-clock seconds of one arm for one batch in one repeat, and what it decoded.
+
+    `protocol` says whether the whole prefix runs through the model at every step (`recompute`, the original code's) or
+    each token once (`cached`, and `batches`, which compares batch sizes on inputs of its own). `batch` counts the
+    batches of `batch_rows` inputs.
+    """
+
+    protocol: str
+    batch_rows: int
+    repeat: int
+    batch: int
+    arm: str
+    tokens: int
+    iterations: int
+    calls: int
+    seconds: float
+
+
+def write_time_records(path: Path, records: Iterable[TimeRecord]) -> None:
+    """Write `records` as JSON lines, all or nothing."""
+    write_text(path, "".join(json.dumps(asdict(record)) + "\n" for record in records))
+
+
+def read_time_records(path: Path) -> list[TimeRecord]:
+    """Return the records in `path`; raise `BpdError` naming the first line that is not as it should be."""
+    try:
+        lines = Path(path).read_bytes().split(b"\n")
+    except OSError as error:
+        raise BpdError(f"{path}: cannot read the timings: {error.strerror}; run `bpd time` again") from None
+    if lines.pop() != b"":
+        raise BpdError(f"{path}: the last line has no end: the file is truncated; run `bpd time` again")
+    records = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            records.append(_record(json.loads(line.decode("utf-8"))))
+        except (ValueError, TypeError) as error:
+            raise BpdError(f"{path}, line {number}: not a timing ({error}); run `bpd time` again") from None
+    return records
+
+
+def _record(values: Any) -> TimeRecord:
+    names = [field.name for field in fields(TimeRecord)]
+    if not isinstance(values, dict) or sorted(values) != sorted(names):
+        raise ValueError(f"expected an object with {', '.join(names)}")
+    record = TimeRecord(**values)
+    if record.protocol not in PROTOCOLS or record.arm not in ARMS:
+        raise ValueError(f"protocol {record.protocol!r}, arm {record.arm!r}")
+    least = {"batch_rows": 1, "repeat": 0, "batch": 0, "tokens": 1, "iterations": 1, "calls": 1}
+    for name, lowest in least.items():
+        value = getattr(record, name)
+        if type(value) is not int or value < lowest:
+            raise ValueError(f"{name} is {value!r}")
+    if isinstance(record.seconds, bool) or not isinstance(record.seconds, int | float) or not record.seconds > 0:
+        raise ValueError(f"seconds is {record.seconds!r}")
+    return record

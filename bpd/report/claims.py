@@ -1,0 +1,343 @@
+"""The paper's qualitative claims, each a named check that is computed from the finished tables.
+
+The same check runs over the paper's own numbers: what it finds there stands beside ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from bpd.config import ScorecardSettings
+from bpd.report.result_values import Values
+
+BLOCK = "mean_accepted_block_size"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found: whether the claim holds, none where too little was measured, and the numbers behind it."""
+
+    holds: bool | None
+    evidence: str
+
+
+Check = Callable[[Values, ScorecardSettings], Finding]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper, where it stands, and its check; `described` where the paper gives no numbers for it."""
+
+    item: str
+    section: str
+    check: Check
+    described: bool = False
+
+
+NOT_MEASURED = Finding(None, "")
+
+
+def _judged(values: Iterable[tuple[str, float | None, float | None]], holds: Callable[[float, float], bool], sign: str):
+    """Return the finding of a comparison at every place: (name, left, right), those that lack a side left out."""
+    found = [(name, left, right) for name, left, right in values if left is not None and right is not None]
+    if not found:
+        return NOT_MEASURED
+    against = [one for one in found if not holds(one[1], one[2])]
+    told = "; ".join(f"{name}: {left:.2f} {sign} {right:.2f}" for name, left, right in against or found)
+    return Finding(not against, f"not so at {told}" if against else told)
+
+
+def _at_every_k(
+    table: str, left: str, right: str, column: str, holds: Callable[[float, float], bool], sign: str,
+    right_table: str | None = None,
+) -> Check:  # fmt: skip
+    """Return the check that compares two columns of a table at every k above 1."""
+
+    def check(values: Values, settings: ScorecardSettings) -> Finding:
+        other = right_table or table
+        pairs = [
+            (f"k = {k}", values.get(table, (k, left), column), values.get(other, (k, right), column))
+            for k in sorted({*values.block_sizes(table), *values.block_sizes(other)})
+        ]
+        return _judged(pairs, holds, sign)
+
+    return check
+
+
+def _both(*checks: Check) -> Check:
+    """Return the check that holds where all of `checks` do, and is not measured where none is."""
+
+    def check(values: Values, settings: ScorecardSettings) -> Finding:
+        findings = [one(values, settings) for one in checks]
+        measured = [one for one in findings if one.holds is not None]
+        if not measured:
+            return NOT_MEASURED
+        against = [one for one in measured if not one.holds]
+        return Finding(not against, ". ".join(one.evidence for one in against or measured))
+
+    return check
+
+
+def _bounded(table: str, column: str, holds: Callable[[float, int], bool], rule: str, upto: int | None = None) -> Check:
+    """Return the check that a column of block sizes keeps within bounds at every k above 1, or up to some k."""
+
+    def check(values: Values, settings: ScorecardSettings) -> Finding:
+        found = {
+            k: value
+            for k in values.block_sizes(table)
+            if (upto is None or k <= upto) and (value := values.get(table, (k, column), BLOCK)) is not None
+        }
+        if not found:
+            return NOT_MEASURED
+        against = {k: value for k, value in found.items() if not holds(value, k)}
+        told = "; ".join(f"k = {k}: {value:.2f}" for k, value in (against or found).items())
+        return Finding(not against, f"not {rule} at {told}" if against else told)
+
+    return check
+
+
+def more(left: float, right: float) -> bool:
+    """Return whether the left number is the larger one."""
+    return left > right
+
+
+def not_less(left: float, right: float) -> bool:
+    """Return whether the left number is at least the right one."""
+    return left >= right
+
+
+def _quality_kept(values: Values, settings: ScorecardSettings) -> Finding:
+    baseline = values.get("table1", (1, "base"), "bleu")
+    pairs = [
+        (f"k = {k}, {setting}", values.get("table1", (k, setting), "bleu"), baseline)
+        for k in (1, *values.block_sizes("table1"))
+        for setting in ("regular", "distillation")
+    ]
+    return _judged(pairs, lambda ours, base: ours >= base - settings.same_bleu, "against")
+
+
+def _falls_with_k(setting: str) -> Check:
+    def check(values: Values, settings: ScorecardSettings) -> Finding:
+        ends = _ends(values, setting)
+        if ends is None:
+            return NOT_MEASURED
+        (small, first), (large, last) = ends
+        return Finding(last < first, f"k = {small}: {first:.2f}; k = {large}: {last:.2f}")
+
+    return check
+
+
+def _ends(values: Values, setting: str) -> tuple[tuple[int, float], tuple[int, float]] | None:
+    """Return BLEU at the smallest and the largest k above 1 at which a setting was measured, if these are two."""
+    found = [
+        (k, bleu)
+        for k in values.block_sizes("table1")
+        if (bleu := values.get("table1", (k, setting), "bleu")) is not None
+    ]
+    return (found[0], found[-1]) if len(found) > 1 else None
+
+
+def _distillation_lessens_the_drop(values: Values, settings: ScorecardSettings) -> Finding:
+    gold, distilled = _ends(values, "fine_tuning"), _ends(values, "both")
+    if gold is None or distilled is None:
+        return NOT_MEASURED
+    drops = [first[1] - last[1] for first, last in (gold, distilled)]
+    return Finding(drops[1] < drops[0], f"gold data lose {drops[0]:.2f}, distilled data {drops[1]:.2f}")
+
+
+def _largest_block_is_nearly_as_good(values: Values, settings: ScorecardSettings) -> Finding:
+    greedy = values.get("table1", (1, "distillation"), "bleu")
+    found = [
+        (k, bleu)
+        for k in values.block_sizes("table1")
+        if (bleu := values.get("table1", (k, "both"), "bleu")) is not None
+    ]
+    if greedy is None or not found:
+        return NOT_MEASURED
+    k, bleu = found[-1]
+    return Finding(bleu >= greedy - settings.slight_bleu, f"k = {k}: {bleu:.2f} against {greedy:.2f} greedily")
+
+
+def _minor_gain(values: Values, settings: ScorecardSettings) -> Finding:
+    pairs = [
+        (f"k = {k}", values.get("approximate", (k, "minimum2"), BLOCK), values.get("approximate", (k, "exact"), BLOCK))
+        for k in values.block_sizes("approximate")
+    ]
+    return _judged(pairs, lambda minimum, exact: minimum - exact < 0.5, "against")
+
+
+def _peaks_early(task: str) -> Check:
+    """Return the check that the speedup peaks below the largest k while the block size goes on growing."""
+
+    def check(values: Values, settings: ScorecardSettings) -> Finding:
+        keys = {k: (task, k, "recompute") for k in values.block_sizes("figure4", task)}
+        speeds = {k: values.get("figure4", key, "speedup") for k, key in keys.items()}
+        blocks = {k: values.get("figure4", key, BLOCK) for k, key in keys.items()}
+        found = [k for k in keys if speeds[k] is not None and blocks[k] is not None]
+        if len(found) < 3:
+            return NOT_MEASURED
+        fastest, largest = max(found, key=lambda k: speeds[k]), found[-1]
+        told = (
+            f"fastest at k = {fastest}: {speeds[fastest]:.2f}×, block {blocks[fastest]:.2f}; at k = {largest}: "
+            f"{speeds[largest]:.2f}×, block {blocks[largest]:.2f}"
+        )
+        return Finding(fastest < largest and blocks[largest] > blocks[fastest], told)
+
+    return check
+
+
+def _substantially_better(values: Values, settings: ScorecardSettings) -> Finding:
+    pairs = []
+    for k in values.block_sizes("table2"):
+        alone = [values.get("table2", (k, column), BLOCK) for column in ("approximate", "fine_tuning")]
+        best = None if None in alone else max(alone)
+        pairs.append((f"k = {k}", values.get("table2", (k, "both"), BLOCK), best))
+    return _judged(pairs, more, ">")
+
+
+def _close_to_half(values: Values, settings: ScorecardSettings) -> Finding:
+    found = {
+        key: percent for key in _preferences(values) if (percent := values.get("table3", key, "preference_percent"))
+    }
+    if not found:
+        return NOT_MEASURED
+    against = {key: percent for key, percent in found.items() if not 40 <= percent <= 60}
+    told = "; ".join(f"k = {k}, {rule}: {percent:.1f} %" for (k, rule), percent in (against or found).items())
+    return Finding(not against, f"not so at {told}" if against else told)
+
+
+def _weakly_preferred(values: Values, settings: ScorecardSettings) -> Finding:
+    found = [
+        percent
+        for key in _preferences(values)
+        if (percent := values.get("table3", key, "preference_percent")) is not None
+    ]
+    if not found:
+        return NOT_MEASURED
+    return Finding(sum(found) / len(found) > 50, f"{sum(found) / len(found):.1f} % on average")
+
+
+def _preferences(values: Values) -> list[tuple[int, str]]:
+    return [(k, rule) for rule in ("exact", "approximate") for k in values.block_sizes("table3")]
+
+
+def _faster_than_greedy(values: Values, settings: ScorecardSettings) -> Finding:
+    pairs = [(f"k = {k}", values.get("table4", (k,), "speedup"), 1.0) for k in values.block_sizes("table4")]
+    return _judged(pairs, more, ">")
+
+
+def _fast_and_slightly_worse(values: Values, settings: ScorecardSettings) -> Finding:
+    greedy = values.get("table4", (1,), "bleu")
+    rows = {k: (values.get("table4", (k,), "speedup"), values.get("table4", (k,), "bleu"))
+            for k in values.block_sizes("table4")}  # fmt: skip
+    found = {k: row for k, row in rows.items() if None not in row}
+    if greedy is None or not found:
+        return NOT_MEASURED
+    k = max(found, key=lambda k: found[k][0])
+    speed, bleu = found[k]
+    told = f"k = {k}, {speed:.2f}×: {bleu:.2f} against {greedy:.2f}"
+    return Finding(bleu >= greedy - settings.slight_bleu, told)
+
+
+def lossless_block_size(values: Values, same_bleu: float) -> float | None:
+    """Return the largest block size of a translation model that keeps the BLEU of its k = 1 model on the same data."""
+    found = []
+    for greedy, settings in (("regular", ("regular", "fine_tuning")), ("distillation", ("distillation", "both"))):
+        kept = values.get("table1", (1, greedy), "bleu")
+        for k in values.block_sizes("table1"):
+            for setting in settings:
+                bleu, block = values.get("table1", (k, setting), "bleu"), values.get("table1", (k, setting), BLOCK)
+                if None not in (kept, bleu, block) and bleu >= kept - same_bleu:
+                    found.append(block)
+    return max(found, default=None)
+
+
+def _twice_at_no_loss(values: Values, settings: ScorecardSettings) -> Finding:
+    block = lossless_block_size(values, settings.same_bleu)
+    return NOT_MEASURED if block is None else Finding(block >= 1.9, f"{block:.2f} tokens an iteration")
+
+
+def _largest_share(values: Values, settings: ScorecardSettings) -> Finding:
+    found = {
+        k: block
+        for k in values.block_sizes("table2")
+        if (block := values.get("table2", (k, "both"), BLOCK)) is not None
+    }
+    if not found:
+        return NOT_MEASURED
+    k = max(found)
+    return Finding(found[k] > 0.6 * k, f"k = {k}: {found[k]:.2f}")
+
+
+def _wall_clock(values: Values, settings: ScorecardSettings) -> Finding:
+    found = {
+        (task, k): speed
+        for task in ("translation", "super_resolution")
+        for k in values.block_sizes("figure4", task)
+        if (speed := values.get("figure4", (task, k, "recompute"), "speedup")) is not None
+    }
+    if not found:
+        return NOT_MEASURED
+    task, k = max(found, key=lambda place: found[place])
+    title = task.replace("_", "-")
+    return Finding(found[task, k] >= 2, f"{title}, k = {k}: {found[task, k]:.2f}×")
+
+
+def claims() -> Sequence[Claim]:
+    """Return the paper's claims in the order of its sections."""
+    return (
+        Claim("2 times fewer iterations at no loss in quality (at least 1.9)", "Abstract", _twice_at_no_loss),
+        Claim("Up to 7 times fewer iterations: the largest block stays above 0.6·k", "Abstract", _largest_share),
+        Claim("Wall-clock speedups of up to 4 (at least 2 in either task)", "Abstract", _wall_clock),
+        Claim("Frozen base: no quality is sacrificed at any k", "Section 7.1", _quality_kept),
+        Claim("Regular: block sizes are modest, below 2, at every k", "Section 7.1",
+              _bounded("table1", "regular", lambda block, k: block < 2, "below 2")),
+        Claim("Distillation beats Regular in BLEU at every k", "Section 7.1",
+              _at_every_k("table1", "distillation", "regular", "bleu", more, ">")),
+        Claim("Distillation is no less than Regular in block size at every k", "Section 7.1",
+              _at_every_k("table1", "distillation", "regular", BLOCK, not_less, "≥")),
+        Claim("Fine tuning gives larger blocks than a frozen base, on both kinds of data, at every k", "Section 7.1",
+              _both(_at_every_k("table1", "fine_tuning", "regular", BLOCK, more, ">"),
+                    _at_every_k("table1", "both", "distillation", BLOCK, more, ">"))),
+        Claim("Fine tuning loses BLEU for larger k", "Section 7.1", _falls_with_k("fine_tuning")),
+        Claim("Distilled data lessen that loss", "Section 7.1", _distillation_lessens_the_drop),
+        Claim("Both beats Fine Tuning in block size at every k", "Section 7.1",
+              _at_every_k("table1", "both", "fine_tuning", BLOCK, more, ">")),
+        Claim("Both at the largest k is only slightly worse than the greedy model on distilled data", "Section 7.1",
+              _largest_block_is_nearly_as_good),
+        Claim("Top-2 accepts more than exact, and costs BLEU, at every k", "Section 7.1",
+              _both(_at_every_k("approximate", "top2", "exact", BLOCK, more, ">"),
+                    _at_every_k("approximate", "exact", "top2", "bleu", more, ">"))),
+        Claim("Top-3 accepts more than top-2, and costs more BLEU, at every k", "Section 7.1",
+              _both(_at_every_k("approximate", "top3", "top2", BLOCK, more, ">"),
+                    _at_every_k("approximate", "top2", "top3", "bleu", more, ">"))),
+        Claim("Minimum block sizes cost more BLEU than top-n: minimum 2 than top-2, minimum 3 than top-3, at every k",
+              "Section 7.1",
+              _both(_at_every_k("approximate", "top2", "minimum2", "bleu", more, ">"),
+                    _at_every_k("approximate", "top3", "minimum3", "bleu", more, ">")), described=True),
+        Claim("Minimum block size 2 brings a minor gain in block size (below 0.5) at every k", "Section 7.1",
+              _minor_gain, described=True),
+        Claim("Images, Regular: barely any speedup, blocks below 1.2 at every k", "Section 7.2",
+              _bounded("table2", "regular", lambda block, k: block < 1.2, "below 1.2")),
+        Claim("Images: approximate decoding helps a small amount, blocks stay below 1.5, at every k", "Section 7.2",
+              _both(_at_every_k("table2", "approximate", "regular", BLOCK, more, ">"),
+                    _bounded("table2", "approximate", lambda block, k: block < 1.5, "below 1.5"))),
+        Claim("Images: fine tuning fares better than a frozen base by the exact criterion at every k", "Section 7.2",
+              _at_every_k("table2", "fine_tuning", "regular", BLOCK, more, ">")),
+        Claim("Images: Both is better than either alone at every k", "Section 7.2", _substantially_better),
+        Claim("Images, Both: blocks very close to k at the smaller k (at least 0.9·k, k ≤ 4)", "Section 7.2",
+              _bounded("table2", "both", lambda block, k: block >= 0.9 * k, "close", upto=4)),
+        Claim("Images, Both: blocks stay above 0.6·k at every k", "Section 7.2",
+              _bounded("table2", "both", lambda block, k: block > 0.6 * k, "above 0.6·k")),
+        Claim("Images: preferences are close to 50 % (40 to 60)", "Section 7.2", _close_to_half),
+        Claim("Images: people weakly prefer fine-tuned models (above 50 % on average)", "Section 7.2",
+              _weakly_preferred),
+        Claim("Blockwise decoding is faster than greedy at every k", "Section 7.3", _faster_than_greedy),
+        Claim("Translation: the wall-clock gain peaks before the largest k while the block size still grows",
+              "Section 7.3", _peaks_early("translation")),
+        Claim("Super-resolution: the wall-clock gain peaks before the largest k while the block size still grows",
+              "Section 7.3", _peaks_early("super_resolution"), described=True),
+        Claim("At the fastest k, BLEU on the test set is only slightly below greedy decoding", "Section 7.3",
+              _fast_and_slightly_worse),
+    )  # fmt: skip

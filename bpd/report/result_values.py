@@ -1,0 +1,155 @@
+"""Single values of the finished tables, ours or the published ones, looked up by cell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from bpd.errors import BpdError
+from bpd.report.published import published
+from bpd.report.table4 import OURS
+from bpd.report.trace import accepted_sizes, read_trace
+
+# A value's place: the table, the row's key and the column, such as ("table1", (4, "both"), "bleu").
+Cell = tuple[str, tuple[Any, ...], str]
+
+_KEYS: dict[str, tuple[str, ...]] = {
+    "table1": ("k", "setting"),
+    "approximate": ("k", "criterion"),
+    "table2": ("k", "setting"),
+    "table3": ("method_1",),
+    "table4": ("k", "source"),
+    "figure4": ("task", "k", "protocol"),
+}
+_COLUMNS: dict[str, tuple[str, ...]] = {
+    "table1": ("bleu", "mean_accepted_block_size"),
+    "approximate": ("bleu", "mean_accepted_block_size"),
+    "table2": ("mean_accepted_block_size",),
+    "table3": ("preference_percent", "low", "high"),
+    "table4": ("bleu", "speedup"),
+    "figure4": ("mean_accepted_block_size", "speedup"),
+}
+TABLES = tuple(_KEYS)
+_METHOD = re.compile(r"Fine tuning, (exact|approximate)(?: \(ε = \d+\))?, k = (\d+)")
+
+
+class Values:
+    """Values by cell, which remembers in `seen` the cells that were asked for, found or not."""
+
+    def __init__(self, values: Mapping[Cell, float]) -> None:
+        self._values = values
+        self.seen: set[Cell] = set()
+
+    def get(self, table: str, key: tuple[Any, ...], column: str) -> float | None:
+        """Return a value, or none where it was not measured."""
+        self.seen.add((table, key, column))
+        return self._values.get((table, key, column))
+
+    def again(self) -> Values:
+        """Return the same values, none of them seen."""
+        return Values(self._values)
+
+    def block_sizes(self, table: str, task: str | None = None) -> list[int]:
+        """Return the k above 1 of a table's rows that hold any value, smallest first; of `task` in Figure 4's."""
+        place = _KEYS[table].index("k") if "k" in _KEYS[table] else 0
+        found = {
+            key[place]
+            for name, key, _ in self._values
+            if name == table and (task is None or key[0] == task) and isinstance(key[place], int)
+        }
+        return sorted(size for size in found if size > 1)
+
+
+def measured_values(tables: Path, trace: Path) -> dict[Cell, float]:
+    """Return our values from the CSV files in `tables` and the trace; cells that are blank have none.
+
+    The trace counts only where it is of the paper's own sentence. Raises `BpdError` where a file is missing, or is not
+    a table of the kind that its name says.
+    """
+    values: dict[Cell, float] = {}
+    for table in TABLES:
+        values |= _read(Path(tables) / f"{table}.csv", table)
+    found = read_trace(trace)
+    if found["source"] == published()["trace"]["sentence"]:
+        values |= _trace_values(accepted_sizes(found))
+    return values
+
+
+def _trace_values(sizes: list[int]) -> dict[Cell, float]:
+    steps: dict[Cell, float] = {("trace", (place,), "accepted"): size for place, size in enumerate(sizes, start=1)}
+    return steps | {("trace", (), "steps"): len(sizes)}
+
+
+def _read(path: Path, table: str) -> dict[Cell, float]:
+    import pandas
+
+    wanted = [*_KEYS[table], *_COLUMNS[table]]
+    try:
+        frame = pandas.read_csv(path, dtype=str, keep_default_na=False)
+    except OSError as error:
+        raise BpdError(f"{path}: cannot read the table: {error.strerror}; run `bpd tables` again") from None
+    except (ValueError, UnicodeDecodeError) as error:
+        raise BpdError(f"{path}: not a table ({error}); run `bpd tables` again") from None
+    missing = [name for name in wanted if name not in frame.columns]
+    if missing:
+        raise BpdError(f"{path}: the table lacks the columns {', '.join(missing)}; run `bpd tables` again")
+    values: dict[Cell, float] = {}
+    for number, row in enumerate(frame.to_dict("records"), start=2):
+        if table == "table4" and row["source"] != OURS:
+            continue
+        try:
+            key = _key(table, row)
+            for column in _COLUMNS[table]:
+                if row[column] != "":
+                    values[table, key, column] = float(row[column])
+        except ValueError as error:
+            raise BpdError(f"{path}, line {number}: {error}; run `bpd tables` again") from None
+    return values
+
+
+def _key(table: str, row: Mapping[str, str]) -> tuple[Any, ...]:
+    if table == "table3":
+        match = _METHOD.fullmatch(row["method_1"])
+        if match is None:
+            raise ValueError(f"unknown method {row['method_1']!r}")
+        return (int(match.group(2)), match.group(1))
+    names = [name for name in _KEYS[table] if name != "source"]
+    return tuple(int(row[name]) if name == "k" else row[name] for name in names)
+
+
+def published_values() -> dict[Cell, float]:
+    """Return the paper's own numbers, cell by cell, as a scorecard reads ours."""
+    paper = published()
+    values: dict[Cell, float] = {("table1", (1, "base"), "bleu"): paper["table1"]["baseline_bleu"]}
+    for table in ("table1", "approximate"):
+        for key, (bleu, block) in _rows(paper[table]["rows"]):
+            values[table, key, "bleu"], values[table, key, "mean_accepted_block_size"] = bleu, block
+    for (k, column), (bleu, block) in _rows(paper["table1"]["rows"]):
+        if column == "both":
+            key = (k, "exact")
+            values["approximate", key, "bleu"], values["approximate", key, "mean_accepted_block_size"] = bleu, block
+    for key, block in _rows(paper["table2"]["rows"]):
+        values["table2", key, "mean_accepted_block_size"] = block
+    for criterion, row in paper["table3"]["rows"].items():
+        for k, numbers in row.items():
+            for column, number in zip(_COLUMNS["table3"], numbers):
+                values["table3", (k, criterion), column] = number
+    for k, (bleu, speedup) in paper["table4"]["ours"].items():
+        values["table4", (k,), "bleu"], values["table4", (k,), "speedup"] = bleu, speedup
+        block = values.get(("table1", (k, "both"), "mean_accepted_block_size"))
+        if block is not None:
+            values["figure4", ("translation", k, "recompute"), "speedup"] = speedup
+            values["figure4", ("translation", k, "recompute"), "mean_accepted_block_size"] = block
+    peak = paper["figure4"]["super_resolution"]
+    key = ("super_resolution", peak["k"], "recompute")
+    values["figure4", key, "speedup"] = peak["speedup"]
+    values["figure4", key, "mean_accepted_block_size"] = peak["mean_accepted_block_size"]
+    return values | _trace_values(paper["trace"]["accepted"])
+
+
+def _rows(rows: Mapping[int, Mapping[str, Any]]) -> Iterable[tuple[tuple[int, str], Any]]:
+    for k, columns in rows.items():
+        for column, numbers in columns.items():
+            yield (k, column), numbers

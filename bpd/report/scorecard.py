@@ -1,0 +1,154 @@
+"""The scorecard: every number and every claim of the paper, published and ours, with a verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bpd.config import ScorecardSettings
+from bpd.report.claims import Claim, Finding, claims
+from bpd.report.published import PAPER
+from bpd.report.published_numbers import Number, numbers
+from bpd.report.result_values import Cell, Values, measured_values, published_values
+from bpd.report.row_table import RowTable
+
+COLUMNS = ("item", "published", "ours", "difference", "verdict", "section", "kind", "judged_by")
+NOT_MEASURED = "not measured"
+_MOST_STEPS = 2
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the scorecard: `kind` is claim, number or quoted; `cells` are the results that it depends on."""
+
+    item: str
+    published: str
+    ours: str
+    difference: str
+    verdict: str
+    section: str
+    kind: str
+    judged_by: str
+    cells: frozenset[Cell]
+
+
+def scorecard(tables: Path, trace: Path, settings: ScorecardSettings) -> list[Entry]:
+    """Return the scorecard of the finished tables in `tables` and of the trace: claims first, then numbers.
+
+    Raises `BpdError` where one of them is missing or damaged.
+    """
+    return judged(Values(measured_values(tables, trace)), settings)
+
+
+def judged(values: Values, settings: ScorecardSettings) -> list[Entry]:
+    """Return the scorecard of `values`."""
+    paper = Values(published_values())
+    return [
+        *(_claim(claim, values.again(), paper, settings) for claim in claims()),
+        *(_number(number, values.again(), settings) for number in numbers()),
+    ]
+
+
+def _claim(claim: Claim, values: Values, paper: Values, settings: ScorecardSettings) -> Entry:
+    theirs = claim.check(paper, settings)
+    ours = claim.check(values, settings)
+    verdicts = {True: "holds", False: "fails", None: NOT_MEASURED}
+    return Entry(
+        item=claim.item,
+        published="described, without numbers" if claim.described else _told(theirs),
+        ours=ours.evidence,
+        difference="",
+        verdict=verdicts[ours.holds],
+        section=claim.section,
+        kind="claim",
+        judged_by="its own rule, the same for both",
+        cells=frozenset(values.seen),
+    )
+
+
+def _told(finding: Finding) -> str:
+    return finding.evidence if finding.holds else f"{finding.evidence} ({NOT_MEASURED} or not so)"
+
+
+def _number(number: Number, values: Values, settings: ScorecardSettings) -> Entry:
+    digits = 0 if number.measure in ("k", "steps", "tokens") else 1 if number.measure == "preference_percent" else 2
+    ours = None if number.find is None else number.find(values, settings.same_bleu)
+    difference = None if ours is None else ours - number.published
+    verdict, judged_by = _verdict(number, difference, settings)
+    return Entry(
+        item=number.item,
+        published=f"{number.published:.{digits}f}",
+        ours="" if ours is None else f"{ours:.{digits}f}",
+        difference="" if difference is None else f"{difference:+.{digits}f}",
+        verdict=verdict,
+        section=number.section,
+        kind="quoted" if number.find is None else "number",
+        judged_by=judged_by,
+        cells=frozenset(values.seen),
+    )
+
+
+def _verdict(number: Number, difference: float | None, settings: ScorecardSettings) -> tuple[str, str]:
+    if number.find is None:
+        return "quoted", "another system's, as the paper quotes it: nothing to replicate"
+    if number.rule == "shown":
+        return (NOT_MEASURED if difference is None else "shown"), "one sentence: shown, not judged"
+    if settings.tolerances is None:
+        rule = "no tolerance at this scale: other data and models"
+        return (NOT_MEASURED if difference is None else "not compared"), rule
+    if number.rule == "steps":
+        most, rule = float(_MOST_STEPS), f"at most {_MOST_STEPS} off"
+    else:
+        most = getattr(settings.tolerances, number.measure)
+        rule = f"at most {most:g} below" if number.rule == "reached" else f"at most {most:g} off"
+    if difference is None:
+        return NOT_MEASURED, rule
+    # A difference of two floats may lie above the tolerance by its rounding alone.
+    off = round(-difference if number.rule == "reached" else abs(difference), 9)
+    return ("within tolerance" if off <= most else "outside tolerance"), rule
+
+
+def scorecard_table(entries: Sequence[Entry], settings: ScorecardSettings) -> RowTable:
+    """Return the scorecard as a table; its notes count the verdicts."""
+    return RowTable(
+        name="scorecard",
+        columns=COLUMNS,
+        rows=tuple(tuple(getattr(entry, name) or None for name in COLUMNS) for entry in entries),
+        shown=(
+            ("Section", tuple(entry.section for entry in entries)),
+            ("Claim or number", tuple(entry.item for entry in entries)),
+            ("Published", tuple(entry.published for entry in entries)),
+            ("Ours", tuple(entry.ours for entry in entries)),
+            ("Difference", tuple(entry.difference for entry in entries)),
+            ("Verdict", tuple(entry.verdict for entry in entries)),
+        ),
+        caption=f"Scorecard: every number and claim of {PAPER}, published and ours, scale {settings.scale}",
+        notes=tuple(_notes(entries, settings)),
+    )
+
+
+def _notes(entries: Sequence[Entry], settings: ScorecardSettings) -> list[str]:
+    notes = [f"{summary(entries)}."]
+    if settings.tolerances is None:
+        notes.append(
+            "Below the paper scale data and models are others: claims are judged, numbers are shown beside the "
+            "published ones and not judged."
+        )
+    notes.append(
+        f"A claim about no loss in quality allows {settings.same_bleu:g} BLEU, one about a slight loss "
+        f"{settings.slight_bleu:g}. “Every k” are those above 1 that were measured."
+    )
+    return notes
+
+
+def summary(entries: Sequence[Entry]) -> str:
+    """Return how many claims and numbers got which verdict, in one sentence."""
+    found = {kind: Counter(entry.verdict for entry in entries if entry.kind == kind) for kind in ("claim", "number")}
+    parts = []
+    for kind, counts in found.items():
+        told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
+        parts.append(f"{sum(counts.values())} {kind}s: {told}")
+    quoted = sum(entry.kind == "quoted" for entry in entries)
+    return "; ".join([*parts, f"{quoted} numbers quoted from others"])

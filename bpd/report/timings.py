@@ -1,0 +1,100 @@
+"""The timings that speedups are computed from, model by model, with where and on what they were measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bpd.errors import BpdError
+from bpd.evaluation.speedup import Speedup, speedup, timed_batch_sizes
+from bpd.evaluation.time_records import PARTS, TimeRecord, read_time_records
+
+
+@dataclass(frozen=True)
+class TimedModel:
+    """One model's timings, and what `bpd time` wrote beside them."""
+
+    name: str
+    block_size: int
+    records: Sequence[TimeRecord]
+    meta: dict[str, Any]
+
+    def speedup(self, protocol: str, batch_rows: int = 1) -> Speedup | None:
+        """Return the speedup by one protocol and batch size, or none where it was not timed."""
+        return speedup(self.records, protocol, batch_rows)
+
+    @property
+    def batch_sizes(self) -> list[int]:
+        """The batch sizes that were compared, smallest first."""
+        return timed_batch_sizes(self.records)
+
+    def shares(self) -> dict[str, float]:
+        """Return milliseconds an iteration by part."""
+        found = self.meta["shares"]
+        return {part: 1000 * found["seconds"][part] / found["iterations"] for part in PARTS}
+
+
+class Timings:
+    """The timings of a task's timed models, in the order of their block sizes."""
+
+    def __init__(self, results: Path, task: str, set_name: str, criterion: str, models: Sequence[str]) -> None:
+        self.task = task
+        self.set_name = set_name
+        self.criterion = criterion
+        paths = [time_path(results, task, model, set_name, criterion) for model in models]
+        self.models = sorted((_read(path) for path in paths), key=lambda model: model.block_size)
+
+    def get(self, model: str) -> TimedModel | None:
+        """Return the timings of one model, or none where it was not timed."""
+        return next((timed for timed in self.models if timed.name == model), None)
+
+    def provenance(self) -> str:
+        """Return one line on where the timings were measured."""
+
+        def all_of(name: str) -> str:
+            return ", ".join(sorted({str(timed.meta.get(name)) for timed in self.models}))
+
+        torch = ", ".join(sorted({str(timed.meta["versions"].get("torch")) for timed in self.models}))
+        commits = ", ".join(sorted({str(timed.meta.get("commit"))[:12] for timed in self.models}))
+        return (
+            f"Timed on {all_of('device')}; threads {all_of('threads')}; precision {all_of('precision')}; "
+            f"PyTorch {torch}; commit {commits}"
+        )
+
+    def extent(self, protocol: str) -> str:
+        """Return on how much one protocol was timed, such as `100 inputs, 3 repeats`."""
+        told = []
+        for timed in self.models:
+            part = timed.meta["timing"][protocol]
+            count = sum(record.repeat == 0 and record.arm == "greedy" for record in timed.records
+                        if (record.protocol, record.batch_rows) == (protocol, 1))  # fmt: skip
+            cut = "" if part["tokens"] is None else f", the first {part['tokens']} tokens of each"
+            told.append(f"{count} inputs{cut}, {timed.meta['timing']['repeats']} repeats")
+        return "; ".join(dict.fromkeys(told))
+
+
+def time_path(results: Path, task: str, model: str, set_name: str, criterion: str) -> Path:
+    """Return where `bpd time` writes the timings of a model."""
+    return Path(results) / task / model / "time" / set_name / f"{criterion}.jsonl"
+
+
+def _read(path: Path) -> TimedModel:
+    beside = path.with_suffix(".meta.json")
+    try:
+        meta = json.loads(beside.read_text(encoding="utf-8"))
+        sound = (
+            isinstance(meta["model"], str)
+            and isinstance(meta["block_size"], int)
+            and isinstance(meta["versions"], dict)
+            and all(isinstance(meta["shares"]["seconds"][part], float) for part in PARTS)
+            and meta["shares"]["iterations"] > 0
+            and {"repeats", "recompute", "cached", "batches"} <= set(meta["timing"])
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        sound = False
+    if not sound:
+        raise BpdError(f"{beside}: missing or damaged; run `bpd time` again")
+    return TimedModel(meta["model"], meta["block_size"], read_time_records(path), meta)

@@ -1,0 +1,93 @@
+"""Tables and figures of speed, as `bpd tables` and `bpd figures` write them from files."""
+
+import csv
+import json
+
+import pytest
+
+from bpd.commands.speed_report import write_speed_figures, write_speed_tables
+from bpd.config import SpeedReportSettings
+from bpd.errors import BpdError
+from tests.report.example_images import drawn_images, write_image_results
+from tests.report.example_results import write_results
+
+TABLES = ("figure4", "head_accuracy", "speed_by_batch", "time_shares")
+
+
+@pytest.fixture
+def both(tmp_path):
+    text = write_results(tmp_path, (1, 2, 4))
+    images = write_image_results(tmp_path, (1, 2), drawn_images())
+    return SpeedReportSettings(translation=text, super_resolution=images), tmp_path
+
+
+def rows_of(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_all_tables_are_written_and_hold_what_was_measured(both):
+    settings, results = both
+    paths = write_speed_tables(settings, results, results / "tables")
+    assert sorted(path.name for path in paths) == sorted(f"{n}.{kind}" for n in TABLES for kind in ("csv", "md", "tex"))
+    batches = rows_of(results / "tables" / "speed_by_batch.csv")
+    assert [(row["task"], row["k"], row["batch_rows"]) for row in batches] == [
+        *(("translation", k, size) for k in ("2", "4") for size in ("1", "4")),
+        *(("super_resolution", "2", size) for size in ("1", "4")),
+    ]
+    images = [row for row in batches if row["task"] == "super_resolution"]
+    assert [float(row["speedup"]) for row in images] == pytest.approx([1.2, 0.6])
+    for row in batches:
+        ratio = float(row["blockwise_tokens_per_second"]) / float(row["greedy_tokens_per_second"])
+        assert ratio == pytest.approx(float(row["speedup"]))
+    shares = rows_of(results / "tables" / "time_shares.csv")
+    assert len(shares) == 3 and float(shares[0]["model_call_milliseconds"]) == pytest.approx(10.0)
+    assert "10.00 (40 %)" in (results / "tables" / "time_shares.md").read_text(encoding="utf-8")
+
+
+def test_accuracy_stands_beside_the_block_size_of_its_model(both):
+    settings, results = both
+    write_speed_tables(settings, results, results / "tables")
+    rows = rows_of(results / "tables" / "head_accuracy.csv")
+    text = [row for row in rows if row["task"] == "translation"]
+    assert len(text) == 4 * (2 + 4) and len(rows) == len(text) + 2 * 2
+    both_k4 = [row for row in text if (row["setting"], row["k"]) == ("both", "4")]
+    assert [float(row["own_output_accuracy"]) for row in both_k4] == [1.0, 0.5, 0.25, 0.125]
+    assert {float(row["mean_run"]) for row in both_k4} == {1.875}
+    assert {row["mean_accepted_block_size"] for row in both_k4} == {"3.27"}
+
+
+def test_figures_are_written_twice_alike(both):
+    settings, results = both
+    written = []
+    for name in ("first", "second"):
+        paths = write_speed_figures(settings, results, results / name)
+        assert len(paths) == 6
+        written.append({path.name: path.read_bytes() for path in paths})
+    assert written[0] == written[1]
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("translation/both_k2/time/newstest2014/exact.jsonl", "cannot read the timings"),
+        ("translation/both_k2/time/newstest2014/exact.meta.json", "missing or damaged; run `bpd time` again"),
+        ("super_resolution/regular_k2/decode/dev/heads.json", "missing or damaged accuracies"),
+    ],
+)
+def test_a_missing_file_is_named(both, path, message):
+    settings, results = both
+    (results / path).unlink()
+    with pytest.raises(BpdError, match=message):
+        write_speed_tables(settings, results, results / "tables")
+
+
+@pytest.mark.parametrize(
+    "change", [{"shares": {}}, {"timing": {"repeats": 3}}, {"block_size": "2"}, {"versions": None}]
+)
+def test_a_damaged_description_of_a_timing_is_refused(both, change):
+    settings, results = both
+    path = results / "translation" / "both_k4" / "time" / "newstest2014" / "exact.meta.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(BpdError, match=r"both_k4.*exact\.meta\.json: missing or damaged"):
+        write_speed_tables(settings, results, results / "tables")
