@@ -14,6 +14,7 @@ from bpd.report.scatter import table1_scatter
 from bpd.report.scores import Scores
 from bpd.report.style import write_figure
 from bpd.report.table4 import table4
+from bpd.report.table_files import markdown_page
 from bpd.report.tables import approximate_table, table1, write_table
 from bpd.report.timings import Timings
 from bpd.report.trace import read_trace, trace_figure, trace_markdown
@@ -44,8 +45,10 @@ def write_tables(settings: ReportSettings, results: Path, output: Path) -> list[
     paths += table4(scores, timings, settings.block_sizes, settings.settings, settings.scale).write(output)
     write_text(output / "scores.csv", scores.frame().to_csv(index=False, lineterminator="\n"))
     trace = read_trace(results / "translation" / "trace.json")
-    write_text(output / "trace.md", trace_markdown(trace, settings.scale))
-    return [*paths, output / "scores.csv", output / "trace.md"]
+    steps = trace_markdown(trace, settings.scale)
+    write_text(output / "trace.md", steps)
+    write_text(output / "trace.html", markdown_page(steps, "trace"))
+    return [*paths, output / "scores.csv", output / "trace.md", output / "trace.html"]
 
 
 def write_figures(settings: ReportSettings, results: Path, output: Path) -> list[Path]:
@@ -68,7 +71,8 @@ def show(results: Path, figures: Path) -> str:
     tables = sorted((results / "tables").glob("*.md"))
     if not tables:
         raise BpdError(f"{results / 'tables'}: no tables yet; run the workflow first")
-    parts = [table.read_text(encoding="utf-8") for table in tables]
+    # What is folded away in Markdown, a terminal need not show.
+    parts = [table.read_text(encoding="utf-8").partition("<details>")[0] for table in tables]
     paths = sorted([*(results / "tables").iterdir(), *figures.glob("*.pdf"), *figures.glob("*.png")])
     paths += results.glob("super_resolution/survey/survey.html")
     return "\n".join(parts) + "\n" + "\n".join(f"{path}" for path in paths)

@@ -36,6 +36,7 @@ class Claim:
 
 
 NOT_MEASURED = Finding(None, "")
+_OPPOSITE = {">": "≤", "≥": "<"}
 
 
 def _judged(values: Iterable[tuple[str, float | None, float | None]], holds: Callable[[float, float], bool], sign: str):
@@ -44,7 +45,8 @@ def _judged(values: Iterable[tuple[str, float | None, float | None]], holds: Cal
     if not found:
         return NOT_MEASURED
     against = [one for one in found if not holds(one[1], one[2])]
-    told = "; ".join(f"{name}: {left:.2f} {sign} {right:.2f}" for name, left, right in against or found)
+    shown = _OPPOSITE.get(sign, sign) if against else sign
+    told = "; ".join(f"{name}: {left:.2f} {shown} {right:.2f}" for name, left, right in against or found)
     return Finding(not against, f"not so at {told}" if against else told)
 
 
@@ -114,7 +116,11 @@ def _quality_kept(values: Values, settings: ScorecardSettings) -> Finding:
         for k in (1, *values.block_sizes("table1"))
         for setting in ("regular", "distillation")
     ]
-    return _judged(pairs, lambda ours, base: ours >= base - settings.same_bleu, "against")
+    found = _judged(pairs, lambda ours, base: ours >= base - settings.same_bleu, "against")
+    if not found.holds:
+        return found
+    least = min((pair for pair in pairs if pair[1] is not None), key=lambda pair: pair[1])
+    return Finding(True, f"the least, {least[0]}: {least[1]:.2f} against {least[2]:.2f}")
 
 
 def _falls_with_k(setting: str) -> Check:

@@ -54,8 +54,8 @@ def head_accuracy_table(models: Sequence[ModelHeads], scale: str) -> RowTable:
         ),
         caption=f"Accuracy of head i for the token i places ahead, percent, dev sets, scale {scale}",
         notes=(
-            "Measured after every prefix of the model's own greedy outputs, and of the references. On its own p₁ "
-            "is right by definition, up to ties at the last bit. A run is the number of heads right from the first on: "
+            "Measured after every prefix of the model's own greedy outputs, on which p₁ is right by definition, up to "
+            "ties at the last bit, and of the references. A run is the number of heads right from the first on: "
             "the block that the exact criterion would accept there. Its mean is over all places, the mean accepted "
             "block size over the places at which blocks begin: the two differ by what follows a rejection.",
         ),

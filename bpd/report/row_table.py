@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bpd.atomic import write_text
+from bpd.report.table_files import write_table_files
 from bpd.report.tables import GAP, escaped, markdown_row
 
 
@@ -14,7 +14,8 @@ from bpd.report.tables import GAP, escaped, markdown_row
 class RowTable:
     """`rows` of values by column; `shown` gives the columns of Markdown and LaTeX: title and printed values.
 
-    The CSV has every column as it is, empty where a value is none.
+    The CSV has every column as it is, empty where a value is none. With `widths`, LaTeX's column types such as
+    `p{3cm}`, the table in LaTeX runs over as many pages as it needs.
     """
 
     name: str
@@ -23,6 +24,7 @@ class RowTable:
     shown: tuple[tuple[str, tuple[str, ...]], ...]
     caption: str
     notes: tuple[str, ...]
+    widths: tuple[str, ...] | None = None
 
     def csv(self) -> str:
         """Return the rows as CSV."""
@@ -32,14 +34,43 @@ class RowTable:
         return frame.to_csv(index=False, lineterminator="\n")
 
     def markdown(self) -> str:
-        """Return the shown columns as Markdown."""
+        """Return the shown columns as Markdown, with caption and notes."""
+        notes = "\n".join(f"{note}  " for note in self.notes)
+        return f"**{self.caption}**\n\n{self.markdown_rows()}\n{notes}\n"
+
+    def markdown_rows(self) -> str:
+        """Return the shown columns as Markdown alone."""
         titles = [title for title, _ in self.shown]
-        lines = [f"**{self.caption}**", "", markdown_row(titles), markdown_row(["---"] * len(titles))]
-        lines += [markdown_row(values) for values in self._printed()]
-        return "\n".join([*lines, "", *(f"{note}  " for note in self.notes)]) + "\n"
+        lines = [markdown_row(titles), markdown_row(["---"] * len(titles))]
+        return "\n".join([*lines, *(markdown_row(values) for values in self._printed())]) + "\n"
 
     def latex(self) -> str:
-        """Return the shown columns as LaTeX with booktabs."""
+        """Return the shown columns as LaTeX with booktabs, and with longtable where `widths` are given."""
+        head = " & ".join(escaped(title) for title, _ in self.shown) + " \\\\"
+        body = [" & ".join(map(escaped, values)) + " \\\\" for values in self._printed()]
+        notes = " ".join(map(escaped, self.notes))
+        if self.widths is not None:
+            lines = [
+                "% Needs \\usepackage{booktabs,longtable,array}.",
+                "\\begingroup\\footnotesize",
+                f"\\begin{{longtable}}{{{''.join(self.widths)}}}",
+                f"\\caption{{{escaped(self.caption)}}} \\\\",
+                "\\toprule",
+                head,
+                "\\midrule",
+                "\\endfirsthead",
+                "\\toprule",
+                head,
+                "\\midrule",
+                "\\endhead",
+                "\\bottomrule",
+                "\\endfoot",
+                *body,
+                "\\end{longtable}",
+                notes,
+                "\\par\\endgroup",
+            ]
+            return "\n".join(lines) + "\n"
         lines = [
             "% Needs \\usepackage{booktabs}.",
             "\\begin{table}",
@@ -47,23 +78,19 @@ class RowTable:
             f"\\caption{{{escaped(self.caption)}}}",
             f"\\begin{{tabular}}{{{'l' * len(self.shown)}}}",
             "\\toprule",
-            " & ".join(escaped(title) for title, _ in self.shown) + " \\\\",
+            head,
             "\\midrule",
-            *(" & ".join(map(escaped, values)) + " \\\\" for values in self._printed()),
+            *body,
             "\\bottomrule",
             "\\end{tabular}",
-            f"\\par\\smallskip\\footnotesize {' '.join(map(escaped, self.notes))}",
+            f"\\par\\smallskip\\footnotesize {notes}",
             "\\end{table}",
         ]
         return "\n".join(lines) + "\n"
 
     def write(self, folder: Path) -> list[Path]:
-        """Write the table as CSV, Markdown and LaTeX into `folder` and return the paths."""
-        paths = []
-        for kind, text in (("csv", self.csv()), ("md", self.markdown()), ("tex", self.latex())):
-            paths.append(folder / f"{self.name}.{kind}")
-            write_text(paths[-1], text)
-        return paths
+        """Write the table into `folder` as `write_table_files` does, and return the paths."""
+        return write_table_files(folder, self.name, self.csv(), self.markdown(), self.latex())
 
     def _printed(self) -> list[list[str]]:
         return [[value or GAP for value in row] for row in zip(*(values for _, values in self.shown))]

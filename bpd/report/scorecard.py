@@ -13,10 +13,12 @@ from bpd.report.published import PAPER
 from bpd.report.published_numbers import Number, numbers
 from bpd.report.result_values import Cell, Values, measured_values, published_values
 from bpd.report.row_table import RowTable
+from bpd.report.table_files import write_table_files
 
 COLUMNS = ("item", "published", "ours", "difference", "verdict", "section", "kind", "judged_by")
 NOT_MEASURED = "not measured"
 _MOST_STEPS = 2
+_PLURAL = {"holds": "hold", "fails": "fail"}
 
 
 @dataclass(frozen=True)
@@ -110,27 +112,47 @@ def _verdict(number: Number, difference: float | None, settings: ScorecardSettin
     return ("within tolerance" if off <= most else "outside tolerance"), rule
 
 
+def write_scorecard_files(entries: Sequence[Entry], settings: ScorecardSettings, folder: Path) -> list[Path]:
+    """Write the scorecard into `folder` as every table is written; return the paths.
+
+    The CSV has all entries. Markdown has the claims, and below them the numbers folded away: there are many.
+    """
+    whole = scorecard_table(entries, settings)
+    claims_table = scorecard_table([entry for entry in entries if entry.kind == "claim"], settings)
+    numbers_table = scorecard_table([entry for entry in entries if entry.kind != "claim"], settings)
+    folded = numbers_table.markdown_rows()
+    count = sum(entry.kind != "claim" for entry in entries)
+    markdown = (
+        f"**{summary(entries)}.**\n\n{claims_table.markdown()}\n"
+        f"<details>\n<summary>All {count} numbers</summary>\n\n{folded}\n</details>\n"
+    )
+    return write_table_files(folder, whole.name, whole.csv(), markdown, whole.latex())
+
+
 def scorecard_table(entries: Sequence[Entry], settings: ScorecardSettings) -> RowTable:
-    """Return the scorecard as a table; its notes count the verdicts."""
+    """Return entries of the scorecard as a table."""
+    titles = {
+        "section": "Section", "item": "Claim or number", "verdict": "Verdict", "ours": "Ours",
+        "published": "Published", "difference": "Difference",
+    }  # fmt: skip
+    widths = {
+        "section": "p{1.4cm}", "item": "p{3.8cm}", "verdict": "p{1.6cm}", "ours": "p{3.4cm}",
+        "published": "p{3.4cm}", "difference": "r",
+    }  # fmt: skip
+    filled = [name for name in titles if any(getattr(entry, name) for entry in entries)]
     return RowTable(
         name="scorecard",
         columns=COLUMNS,
         rows=tuple(tuple(getattr(entry, name) or None for name in COLUMNS) for entry in entries),
-        shown=(
-            ("Section", tuple(entry.section for entry in entries)),
-            ("Claim or number", tuple(entry.item for entry in entries)),
-            ("Published", tuple(entry.published for entry in entries)),
-            ("Ours", tuple(entry.ours for entry in entries)),
-            ("Difference", tuple(entry.difference for entry in entries)),
-            ("Verdict", tuple(entry.verdict for entry in entries)),
-        ),
+        shown=tuple((titles[name], tuple(getattr(entry, name) for entry in entries)) for name in filled),
         caption=f"Scorecard: every number and claim of {PAPER}, published and ours, scale {settings.scale}",
-        notes=tuple(_notes(entries, settings)),
+        notes=tuple(_notes(settings)),
+        widths=tuple(f">{{\\raggedright\\arraybackslash}}{widths[name]}" for name in filled),
     )
 
 
-def _notes(entries: Sequence[Entry], settings: ScorecardSettings) -> list[str]:
-    notes = [f"{summary(entries)}."]
+def _notes(settings: ScorecardSettings) -> list[str]:
+    notes = []
     if settings.tolerances is None:
         notes.append(
             "Below the paper scale data and models are others: claims are judged, numbers are shown beside the "
@@ -148,7 +170,9 @@ def summary(entries: Sequence[Entry]) -> str:
     found = {kind: Counter(entry.verdict for entry in entries if entry.kind == kind) for kind in ("claim", "number")}
     parts = []
     for kind, counts in found.items():
-        told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
+        if not counts:
+            continue
+        told = ", ".join(f"{count} {_PLURAL.get(verdict, verdict)}" for verdict, count in sorted(counts.items()))
         parts.append(f"{sum(counts.values())} {kind}s: {told}")
     quoted = sum(entry.kind == "quoted" for entry in entries)
-    return "; ".join([*parts, f"{quoted} numbers quoted from others"])
+    return "; ".join([*parts, *([f"{quoted} numbers quoted from others"] if quoted else [])])

@@ -7,10 +7,10 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Protocol
 
-from bpd.atomic import write_text
 from bpd.grid import head_model_name
 from bpd.report.published import PAPER, approximate_cell, published, table1_cell
 from bpd.report.scores import Scores
+from bpd.report.table_files import write_table_files
 
 GAP = "–"
 _LATEX = str.maketrans(
@@ -192,14 +192,8 @@ def approximate_table(scores: Scores, block_sizes: Sequence[int], criteria: Sequ
 
 
 def write_table(table: Table, folder: Path) -> list[Path]:
-    """Write `table` as CSV, Markdown and LaTeX into `folder` and return the paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    texts = {"csv": table.csv(), "md": table.markdown(), "tex": table.latex()}
-    paths = []
-    for kind, text in texts.items():
-        paths.append(folder / f"{table.name}.{kind}")
-        write_text(paths[-1], text)
-    return paths
+    """Write `table` into `folder` as `write_table_files` does, and return the paths."""
+    return write_table_files(folder, table.name, table.csv(), table.markdown(), table.latex())
 
 
 def _model(cell: tuple[int, str]) -> str:

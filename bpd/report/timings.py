@@ -72,7 +72,7 @@ class Timings:
             count = sum(record.repeat == 0 and record.arm == "greedy" for record in timed.records
                         if (record.protocol, record.batch_rows) == (protocol, 1))  # fmt: skip
             cut = "" if part["tokens"] is None else f", the first {part['tokens']} tokens of each"
-            told.append(f"{count} inputs{cut}, {timed.meta['timing']['repeats']} repeats")
+            told.append(f"{count} input{'s' * (count > 1)}{cut}, {timed.meta['timing']['repeats']} repeats")
         return "; ".join(dict.fromkeys(told))
 
 

@@ -33,8 +33,20 @@ def test_help_names_every_command_without_importing_torch():
     code = "import sys, bpd.cli; assert 'torch' not in sys.modules and 'pandas' not in sys.modules"
     assert subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT).returncode == 0
     shown = run("--help").stdout
-    names = ["prepare", "train", "distill", "decode", "score", "trace", "tables", "figures", "translate", "inspect"]
-    assert all(f" {name} " in shown for name in [*names, "validate", "show", "survey", "upscale"])
+    names = [
+        "prepare",
+        "train",
+        "distill",
+        "decode",
+        "time",
+        "score",
+        "trace",
+        "tables",
+        "figures",
+        "translate",
+        "inspect",
+    ]
+    assert all(f" {name} " in shown for name in [*names, "validate", "show", "survey", "upscale", "scorecard", "page"])
 
 
 def test_a_good_config_is_valid_and_a_bad_one_is_refused_by_key(tmp_path):

@@ -10,7 +10,7 @@ from bpd.config import ScorecardSettings, TolerancesConfig
 from bpd.errors import BpdError
 from bpd.report.published import published
 from bpd.report.result_values import TABLES, Values, measured_values, published_values
-from bpd.report.scorecard import judged, scorecard, scorecard_table, summary
+from bpd.report.scorecard import judged, scorecard, scorecard_table, summary, write_scorecard_files
 from bpd.report.table4 import OURS
 from tests.report.example_results import TRACE
 
@@ -132,7 +132,7 @@ def test_no_claim_is_deaf():
 def test_a_failing_claim_names_where_it_fails():
     values = paper_values() | {("table1", (4, "both"), "mean_accepted_block_size"): 2.5}
     entry = by_item(values)["Both beats Fine Tuning in block size at every k"]
-    assert (entry.verdict, entry.ours) == ("fails", "not so at k = 4: 2.50 > 2.69")
+    assert (entry.verdict, entry.ours) == ("fails", "not so at k = 4: 2.50 ≤ 2.69")
 
 
 def test_a_k_that_lacks_one_side_is_left_out():
@@ -266,7 +266,11 @@ def test_the_table_has_the_contracts_columns_and_counts_its_verdicts(files):
     assert len(table.csv().splitlines()) == 1 + len(entries)
     claims = sum(entry.kind == "claim" for entry in entries)
     assert summary(entries) == (
-        f"{claims} claims: {claims} holds; 144 numbers: 6 shown, 138 within tolerance; 24 numbers quoted from others"
+        f"{claims} claims: {claims} hold; 144 numbers: 6 shown, 138 within tolerance; 24 numbers quoted from others"
     )
-    assert summary(entries) in table.markdown()
-    assert "judged" in scorecard_table(judged(Values({}), MINI), MINI).markdown()
+    (_, markdown, _, _) = write_scorecard_files(entries, PAPER, files)
+    text = markdown.read_text(encoding="utf-8")
+    assert text.startswith(f"**{summary(entries)}.**")
+    shown, folded = text.split("<details>")
+    assert shown.count("\n| ") == claims + 2 and folded.count("\n| ") == len(entries) - claims + 2
+    assert "not judged" in scorecard_table(judged(Values({}), MINI), MINI).markdown()

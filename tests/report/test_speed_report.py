@@ -29,7 +29,9 @@ def rows_of(path):
 def test_all_tables_are_written_and_hold_what_was_measured(both):
     settings, results = both
     paths = write_speed_tables(settings, results, results / "tables")
-    assert sorted(path.name for path in paths) == sorted(f"{n}.{kind}" for n in TABLES for kind in ("csv", "md", "tex"))
+    assert sorted(path.name for path in paths) == sorted(
+        f"{n}.{kind}" for n in TABLES for kind in ("csv", "md", "tex", "html")
+    )
     batches = rows_of(results / "tables" / "speed_by_batch.csv")
     assert [(row["task"], row["k"], row["batch_rows"]) for row in batches] == [
         *(("translation", k, size) for k in ("2", "4") for size in ("1", "4")),

@@ -12,7 +12,7 @@ from tests.report.example_results import environment_without_display, score_path
 
 FIGURES = ("accepted_blocks", "table1_scatter", "trace", "training_curves")
 TABLES = (
-    *(f"{name}.{kind}" for name in ("approximate", "table1", "table4") for kind in ("csv", "md", "tex")),
+    *(f"{name}.{kind}" for name in ("approximate", "table1", "table4") for kind in ("csv", "md", "tex", "html")),
     "scores.csv",
 )
 SCRIPT = """
@@ -49,14 +49,14 @@ def test_without_a_display_two_runs_write_the_same_bytes(tmp_path):
     assert written[0] == written[1]
     assert sorted(written[0]) == sorted(
         [f"figures/{name}.{kind}" for name in FIGURES for kind in ("pdf", "png")]
-        + [f"tables/{name}" for name in (*TABLES, "trace.md")]
+        + [f"tables/{name}" for name in (*TABLES, "trace.md", "trace.html")]
     )
 
 
 def test_all_tables_are_written_from_the_scores_of_the_grid(tmp_path):
     settings = write_results(tmp_path, (1, 2))
     paths = write_tables(settings, tmp_path, tmp_path / "tables")
-    assert sorted(path.name for path in paths) == sorted([*TABLES, "trace.md"])
+    assert sorted(path.name for path in paths) == sorted([*TABLES, "trace.md", "trace.html"])
     rows = (tmp_path / "tables" / "scores.csv").read_text(encoding="utf-8").splitlines()[1:]
     # The base has greedy and beam dev scores and one of test; six models two each; "Both" three more.
     assert len(rows) == 3 + 6 * 2 + 3

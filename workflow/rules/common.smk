@@ -221,5 +221,32 @@ def in_report(path, caption, category="Translation"):
     )
 
 
+def table_files(*names):
+    """Return the three files of each table."""
+    return [
+        f"{RESULTS}/tables/{name}.{kind}"
+        for name in names
+        for kind in ["csv", "md", "tex", "html"]
+    ]
+
+
+def table_outputs(*names, category):
+    """Return the files of tables as outputs, CSV first; data and pages are for the report."""
+    return [
+        *[in_report(f"{RESULTS}/tables/{name}.csv", name, category) for name in names],
+        *[in_report(f"{RESULTS}/tables/{name}.html", name, category) for name in names],
+        *[
+            f"{RESULTS}/tables/{name}.{kind}"
+            for name in names
+            for kind in ["md", "tex"]
+        ],
+    ]
+
+
+def figure_files(names):
+    """Return the two files of each figure."""
+    return [f"{PICTURES}/{name}.{kind}" for name in names for kind in ["pdf", "png"]]
+
+
 wildcard_constraints:
     shard=r"\d+",

@@ -1,25 +1,11 @@
 # Tables, figures, scorecard and page: made from scores, timings, journals and the trace alone.
 
-
-def table_files(*names):
-    """Return the three files of each table."""
-    return [
-        f"{RESULTS}/tables/{name}.{kind}"
-        for name in names
-        for kind in ["csv", "md", "tex"]
-    ]
-
-
-def figure_files(names):
-    """Return the two files of each figure."""
-    return [f"{PICTURES}/{name}.{kind}" for name in names for kind in ["pdf", "png"]]
-
-
 FIGURE_NAMES = ["table1_scatter", "trace", "training_curves", "accepted_blocks"]
 TABLES = [
     *table_files("table1", "approximate", "table4"),
     f"{RESULTS}/tables/scores.csv",
     f"{RESULTS}/tables/trace.md",
+    f"{RESULTS}/tables/trace.html",
     f"{MADE}/tables",
 ]
 FIGURES = [*figure_files(FIGURE_NAMES), f"{MADE}/figures"]
@@ -31,17 +17,10 @@ rule tables:
         timings=TIMINGS,
         trace=rules.trace_translation.output,
     output:
-        in_report(f"{RESULTS}/tables/table1.csv", "table1"),
-        f"{RESULTS}/tables/table1.md",
-        f"{RESULTS}/tables/table1.tex",
-        in_report(f"{RESULTS}/tables/approximate.csv", "approximate"),
-        f"{RESULTS}/tables/approximate.md",
-        f"{RESULTS}/tables/approximate.tex",
-        in_report(f"{RESULTS}/tables/table4.csv", "table4"),
-        f"{RESULTS}/tables/table4.md",
-        f"{RESULTS}/tables/table4.tex",
+        table_outputs("table1", "approximate", "table4", category="Translation"),
         in_report(f"{RESULTS}/tables/scores.csv", "scores"),
         f"{RESULTS}/tables/trace.md",
+        in_report(f"{RESULTS}/tables/trace.html", "trace"),
         touch(f"{MADE}/tables"),
     log:
         f"{LOGS}/tables.log",
@@ -108,9 +87,7 @@ rule image_tables:
     input:
         scores=IMAGE_SCORES,
     output:
-        in_report(f"{RESULTS}/tables/table2.csv", "table2", "Super-resolution"),
-        f"{RESULTS}/tables/table2.md",
-        f"{RESULTS}/tables/table2.tex",
+        table_outputs("table2", category="Super-resolution"),
         in_report(
             f"{RESULTS}/tables/image_scores.csv", "image_scores", "Super-resolution"
         ),
@@ -139,9 +116,7 @@ rule table3:
         survey=f"{SURVEY}/survey.json",
         preference=rules.score_survey.output if VOTES else [],
     output:
-        in_report(f"{RESULTS}/tables/table3.csv", "table3", "Super-resolution"),
-        f"{RESULTS}/tables/table3.md",
-        f"{RESULTS}/tables/table3.tex",
+        table_outputs("table3", category="Super-resolution"),
         touch(f"{MADE}/table3"),
     log:
         f"{LOGS}/table3.log",
@@ -205,12 +180,7 @@ rule speed_tables:
         timings=TIMINGS + IMAGE_TIMINGS,
         heads=HEADS + IMAGE_HEADS,
     output:
-        [
-            in_report(f"{RESULTS}/tables/{name}.csv", name, "Speed")
-            for name in SPEED_TABLE_NAMES
-        ],
-        [f"{RESULTS}/tables/{name}.md" for name in SPEED_TABLE_NAMES],
-        [f"{RESULTS}/tables/{name}.tex" for name in SPEED_TABLE_NAMES],
+        table_outputs(*SPEED_TABLE_NAMES, category="Speed"),
         touch(f"{MADE}/speed_tables"),
     log:
         f"{LOGS}/speed_tables.log",
@@ -282,9 +252,7 @@ rule scorecard:
             for name in ["tables", "image_tables", "table3", "speed_tables"]
         ],
     output:
-        in_report(f"{RESULTS}/tables/scorecard.csv", "scorecard", "Scorecard"),
-        f"{RESULTS}/tables/scorecard.md",
-        f"{RESULTS}/tables/scorecard.tex",
+        table_outputs("scorecard", category="Scorecard"),
         touch(f"{MADE}/scorecard"),
     log:
         f"{LOGS}/scorecard.log",
