@@ -67,7 +67,7 @@ def write_figures(settings: ReportSettings, results: Path, output: Path) -> list
 
 
 def show(results: Path, figures: Path) -> str:
-    """Return the Markdown tables of a finished scale, and the paths of all its tables, figures and the survey page."""
+    """Return the Markdown tables of a finished scale, and the paths of all its tables, figures and pages."""
     tables = sorted((results / "tables").glob("*.md"))
     if not tables:
         raise BpdError(f"{results / 'tables'}: no tables yet; run the workflow first")
@@ -75,4 +75,5 @@ def show(results: Path, figures: Path) -> str:
     parts = [table.read_text(encoding="utf-8").partition("<details>")[0] for table in tables]
     paths = sorted([*(results / "tables").iterdir(), *figures.glob("*.pdf"), *figures.glob("*.png")])
     paths += results.glob("super_resolution/survey/survey.html")
+    paths += [path for name in ("README.md", "report.html") if (path := results / name).is_file()]
     return "\n".join(parts) + "\n" + "\n".join(f"{path}" for path in paths)

@@ -26,7 +26,8 @@ Points = dict[str, list[tuple[int, float, float]]]
 def table1_scatter(scores: Scores, block_sizes: Sequence[int], settings: Sequence[str], scale: str) -> Figure:
     """Return the plot: our points filled, on the left; the published ones hollow, on the right, on axes of their own.
 
-    At the paper scale both lie on the same data, so that they share one pair of axes.
+    Crosses are standard deviations, where there are several seeds. At the paper scale both lie on the same data, so
+    that they share one pair of axes.
     """
     ours: Points = {setting: [] for setting in settings}
     theirs: Points = {setting: [] for setting in settings}
@@ -44,6 +45,7 @@ def table1_scatter(scores: Scores, block_sizes: Sequence[int], settings: Sequenc
     shared = scale == "paper"
     figure = new_figure(9.6, 6.0 if shared else 4.6)
     axes = figure.subplots(1, 1 if shared else 2, squeeze=False)[0]
+    _draw_spread(axes[0], scores, ours)
     _draw(axes[0], ours, base["bleu"] if base else None, hollow=False)
     filled = " (filled), and published (hollow)" if shared else ""
     axes[0].set_title(f"This replication{filled}: {scores.set_name()}, scale {scale}", fontsize=10)
@@ -94,6 +96,18 @@ def _labels(points: Points) -> list[list[Label]]:
         [Label(str(block_size), block, bleu, COLOURS[setting]) for block_size, block, bleu in found]
         for setting, found in points.items()
     ]
+
+
+def _draw_spread(axes: Axes, scores: Scores, points: Points) -> None:
+    """Draw a cross of one standard deviation each way over several seeds behind each point."""
+    for setting, found in points.items():
+        for block_size, block, bleu in found:
+            score = scores.get(head_model_name(setting, block_size), "exact")
+            if spread := score.get("sd"):
+                axes.errorbar(
+                    block, bleu, xerr=spread["mean_accepted_block_size"], yerr=spread["bleu"], fmt="none",
+                    ecolor=COLOURS[setting], elinewidth=0.9, capsize=2, alpha=0.6,
+                )  # fmt: skip
 
 
 def _draw(axes: Axes, points: Points, baseline: float | None, *, hollow: bool) -> None:

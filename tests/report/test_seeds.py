@@ -7,6 +7,7 @@ import pytest
 from bpd.commands.report import write_figures, write_tables
 from bpd.errors import BpdError
 from bpd.grid import replica_folder, replica_seed
+from bpd.report.scatter import table1_scatter
 from bpd.report.scores import Scores
 from bpd.report.table4 import table4
 from bpd.report.tables import table1
@@ -93,3 +94,11 @@ def test_replicas_differ_in_every_seed_and_the_first_is_the_configs_own(tmp_path
     assert replica_seed(3, 1) == 3 and replica_folder(tmp_path, 1) == tmp_path
     seeds = {replica_seed(seed, replica) for seed in (1, 2, 3) for replica in range(1, 50)}
     assert len(seeds) == 3 * 49
+
+
+def test_the_scatter_plot_has_a_cross_for_each_point_of_several_seeds(scores, tmp_path):
+    def crosses(found):
+        return len(table1_scatter(found, (2,), ("both",), "mini").axes[0].containers)
+
+    assert crosses(scores) == 1
+    assert crosses(Scores([write_score(tmp_path, "both_k2")])) == 0

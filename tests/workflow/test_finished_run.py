@@ -13,6 +13,10 @@ from tests.workflow.driver import ROOT, planned_jobs, snakemake
 pytestmark = pytest.mark.xdist_group("finished_run")
 
 
+# What is made of the tables, and of both halves.
+LATER = ("speed_tables", "speed_figures", "scorecard", "results_page")
+
+
 def plan(run, *words, clone: Path = ROOT, config: Path | None = None) -> dict[str, int]:
     snakefile = clone / "workflow" / "Snakefile"
     words = ("--dry-run", "--configfile", config or run.config, *words)
@@ -42,7 +46,7 @@ def test_tables_and_figures_are_there_and_agree_with_the_records(finished_run):
     for name in ("table1.md", "table1.tex", "approximate.csv", "approximate.md", "scores.csv", "trace.md"):
         assert (tables / name).stat().st_size > 0
     figures = finished_run.folder / "paper_figures" / "tiny"
-    assert len(list(figures.glob("*.pdf"))) == len(list(figures.glob("*.png"))) == 8
+    assert len(list(figures.glob("*.pdf"))) == len(list(figures.glob("*.png"))) == 11
 
 
 def test_table_2_agrees_with_the_records(finished_run):
@@ -68,7 +72,7 @@ def test_votes_in_their_folder_fill_table_3(finished_run, tmp_path):
     (survey / "votes").mkdir()
     try:
         (survey / "votes" / "ada.csv").write_text("")
-        assert plan(finished_run) == {"score_survey": 1, "table3": 1}
+        assert plan(finished_run) == {"score_survey": 1, "table3": 1, "scorecard": 1, "results_page": 1}
     finally:
         shutil.rmtree(survey / "votes")
     assert plan(finished_run) == {}
@@ -123,16 +127,28 @@ def test_a_comment_in_the_code_plans_nothing_and_an_edit_runs_what_it_can_change
         "decode_base",
         "decode_both_k3",
         "decode_regular_k3",
+        "time_both_k3",
+        "time_images_fine_tuning_k3",
         "score_translation",
         "trace_translation",
         "tables",
         "figures",
+        "speed_tables",
+        "speed_figures",
+        "scorecard",
+        "results_page",
     }
 
 
 def test_a_changed_criterion_runs_decoding_and_later_only(finished_run):
     override = "translation={decoding: {approximate_criteria: [top3]}}"
-    assert set(plan(finished_run, "--config", override)) == {"decode_both_k3", "score_translation", "tables", "figures"}
+    assert set(plan(finished_run, "--config", override)) == {
+        "decode_both_k3",
+        "score_translation",
+        "tables",
+        "figures",
+        *LATER,
+    }
 
 
 def test_a_changed_distance_decodes_images_and_reports_only(finished_run):
@@ -142,10 +158,27 @@ def test_a_changed_distance_decodes_images_and_reports_only(finished_run):
         "decode_images_fine_tuning_k3",
         "score_images",
         "build_survey",
+        "time_images_fine_tuning_k3",
         "image_tables",
         "image_figures",
         "table3",
+        *LATER,
     }
+
+
+def test_another_seed_leaves_what_is_there_alone(finished_run):
+    jobs = set(plan(finished_run, "--config", "seeds=[1, 2]"))
+    reports = {"tables", "figures", "image_tables", "image_figures", *LATER}
+    assert reports <= jobs and all(name.endswith("_seed2") for name in jobs - reports)
+
+
+def test_a_changed_timing_times_and_reports_only(finished_run):
+    override = "translation={timing: {repeats: 4}}"
+    assert set(plan(finished_run, "--config", override)) == {"time_both_k3", "tables", *LATER}
+
+
+def test_a_changed_tolerance_is_judged_again_and_no_more(finished_run):
+    assert set(plan(finished_run, "--config", "scorecard={same_bleu: 0.25}")) == {"scorecard", "results_page"}
 
 
 def test_a_changed_base_seed_leaves_the_data_and_the_teacher_alone(finished_run):
@@ -159,6 +192,10 @@ def test_the_offline_report_holds_tables_and_figures(finished_run, tmp_path):
     result = snakemake("--configfile", finished_run.config, "--report", page, folder=finished_run.folder)
     assert result.returncode == 0, result.stdout + result.stderr
     text = page.read_text(encoding="utf-8")
-    for name in ("table1.csv", "approximate.csv", "table1_scatter.png", "trace.png", "table2.csv", "gallery.png"):
-        assert name in text
+    results, figures = finished_run.folder / "results" / "tiny", finished_run.folder / "paper_figures" / "tiny"
+    names = {path.name for kind in ("csv", "html") for path in (results / "tables").glob(f"*.{kind}")}
+    names |= {path.name for path in figures.glob("*.png")} | {"config.yaml", "survey.html"}
+    assert len(names) >= 12 + 11 + 11 and {name for name in names if name not in text} == set()
+    captions = {path.name for path in (ROOT / "workflow" / "report").glob("*.rst")}
+    assert len(captions) > 20 and "every number and claim of the paper against ours" in " ".join(text.split())
     assert re.search(r"Translation", text) and re.search(r"Super-resolution", text)

@@ -45,8 +45,52 @@ def test_the_paper_scale_lists_every_job(tmp_path):
     expected |= {"score_translation": 1, "trace_translation": 1, "tables": 1, "figures": 1}
     expected |= {f"{job}_images_{model}": 1 for job in ("train", "decode") for model in ["base", *image_models]}
     expected |= {"prepare_images": 1, "score_images": 1, "build_survey": 1, "table3": 1}
-    expected |= {"image_tables": 1, "image_figures": 1}
+    expected |= {"image_tables": 1, "image_figures": 1, "speed_tables": 1, "speed_figures": 1}
+    expected |= {f"time_both_k{size}": 1 for size in (2, 4, 6, 8, 10)}
+    expected |= {f"time_images_fine_tuning_k{size}": 1 for size in (2, 4, 6, 8, 10)}
+    expected |= {"scorecard": 1, "results_page": 1}
     assert jobs == expected
+
+
+def test_mini_plans_every_table_figure_scorecard_and_page(tmp_path):
+    override = ("translation={heads: {block_sizes: [1, 4]}}", "super_resolution={heads: {block_sizes: [1, 4]}}")
+    result = snakemake("--dry-run", "--config", "scale=mini", *override, folder=tmp_path)
+    jobs = planned_jobs(result)
+    assert {"time_both_k4", "time_images_fine_tuning_k4", "speed_tables", "scorecard", "results_page"} <= set(jobs)
+    for name in ("tables/scorecard.csv", "README.md", "config.yaml", "tables/table4.tex", "tables/figure4.html"):
+        assert f"results/mini/{name}" in said(result)
+
+
+def test_every_seed_gets_models_of_its_own_and_shares_the_data(tmp_path):
+    once = planned_jobs(snakemake("--dry-run", folder=tmp_path))
+    jobs = planned_jobs(snakemake("--dry-run", "--config", "seeds=[1, 3]", folder=tmp_path))
+    second = {name.removesuffix("_seed3"): count for name, count in jobs.items() if name.endswith("_seed3")}
+    repeated = ("train_", "decode_", "distill_", "merge_", "score_")
+    assert second == {name: count for name, count in once.items() if name.startswith(repeated)}
+    assert {name: count for name, count in jobs.items() if not name.endswith("_seed3")} == once
+
+
+def test_tables_that_a_clone_brings_along_are_made_anew(tmp_path):
+    brought = tmp_path / "results" / "mini" / "tables"
+    brought.mkdir(parents=True)
+    result = snakemake("--dry-run", "--config", "scale=mini", folder=tmp_path)
+    for name in {line.split("/tables/")[1].split(",")[0].split(" ")[0] for line in said(result).splitlines()
+                 if "results/mini/tables/" in line}:  # fmt: skip
+        (brought / name.strip()).write_text("committed\n")
+    pictures = tmp_path / "paper_figures" / "mini"
+    pictures.mkdir(parents=True)
+    for path in (ROOT / "paper_figures" / "mini").glob("*"):
+        (pictures / path.name).write_bytes(b"committed")
+    jobs = planned_jobs(snakemake("--dry-run", "--config", "scale=mini", folder=tmp_path))
+    assert jobs == planned_jobs(result)
+
+
+def test_a_timing_takes_all_cores_and_nothing_else_does(tmp_path):
+    result = snakemake("--dry-run", "--cores", "7", folder=tmp_path)
+    blocks = [block for block in said(result).split("\nrule ") if "    output:" in block]
+    alone = {block.split(":")[0] for block in blocks if "threads: 7" in block}
+    assert alone == {"time_both_k2", "time_both_k4", "time_images_fine_tuning_k2", "time_images_fine_tuning_k4"}
+    assert not any("threads: " in block for block in blocks if not block.startswith("time_"))
 
 
 @pytest.mark.parametrize(("half", "other"), [("translation", "images"), ("super_resolution", "text")])
@@ -66,6 +110,11 @@ def test_either_half_can_be_asked_for_alone(half, other, tmp_path):
         ("super_resolution={decoding: {approximate_criteria: [top2]}}", "no approximate criterion for images"),
         ("super_resolution={image_transformer: {local_blocks: 1}}", "image_transformer.local_blocks: unknown key"),
         ("threads=4", "threads: unknown key"),
+        ("seeds=[2, 3]", "seeds ([2, 3]) lacks 1"),
+        ("seeds=[1, 1]", "seeds names a value twice"),
+        ("scorecard={slight_bleu: 0.1}", "is below same_bleu"),
+        ("translation={timing: {repeats: 2}}", "translation.timing.repeats"),
+        ("translation={timing: {batches: {sizes: [1, 99]}}}", "batches of 99, but inputs is 16"),
         ("scale=huge", "scale 'huge' has no"),
     ],
 )
