@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ def atomic_path(final: Path) -> Iterator[Path]:
     """Yield a temporary path beside `final`; rename it to `final` if the block ends well, else delete it."""
     final = Path(final)
     final.parent.mkdir(parents=True, exist_ok=True)
-    temporary = final.with_name(f".{final.name}.partial-{os.getpid()}")
+    temporary = final.with_name(f".{final.name}.partial-{socket.gethostname()}-{os.getpid()}")
     try:
         yield temporary
         with open(temporary, "rb+") as stream:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from bpd.cli import making, reporting, using
 from bpd.cli.application import app
-from bpd.errors import BpdError
+from bpd.errors import BpdError, Interrupted
 
 __all__ = ["app", "main", "making", "reporting", "using"]
 
 
 def main() -> None:
-    """Run the command line; a `BpdError` is printed without a traceback and ends with status 1."""
+    """Run the command line.
+
+    A `BpdError` is printed without a traceback and ends with status 1, or with 75 where it is an `Interrupted`.
+    """
     try:
         app()
     except BpdError as error:
-        print(f"bpd: {error}", file=sys.stderr)
-        sys.exit(1)
+        # Of several processes that were asked to stop, one speaks for all.
+        if not isinstance(error, Interrupted) or os.environ.get("RANK", "0") == "0":
+            print(f"bpd: {error}", file=sys.stderr)
+        sys.exit(os.EX_TEMPFAIL if isinstance(error, Interrupted) else 1)
     except BrokenPipeError:
         sys.exit(1)
     except OSError as error:

@@ -33,6 +33,9 @@ SettingsOption = Annotated[
 ConfigOption = Annotated[Path | None, typer.Option(help="A whole config file, such as config/mini.yaml.")]
 DataOption = Annotated[Path, typer.Option(help="The folder that `bpd prepare` wrote.")]
 BatchRowsOption = Annotated[int, typer.Option(min=1, help="Inputs decoded at once; changes speed, not results.")]
+ProcessesOption = Annotated[
+    int, typer.Option(min=1, help="Processes that share the work on this machine, each with a card of its own.")
+]
 Task = Literal["translation", "super_resolution"]
 TaskOption = Annotated[Task, typer.Option(help="Which half of the paper; with --settings they say it themselves.")]
 HalfOption = Annotated[Task, typer.Option(help="Which half of the paper.")]

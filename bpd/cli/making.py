@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from bpd.cli.application import (
     ConfigOption,
     DataOption,
     HalfOption,
+    ProcessesOption,
     SettingsOption,
     TaskOption,
     app,
@@ -67,13 +69,22 @@ def train_command(
     distilled: Annotated[Path | None, typer.Option(help="The distilled pairs' folder; where the model asks.")] = None,
     model: Annotated[str | None, typer.Option(help="With --config: base, teacher, or such as both_k4.")] = None,
     task: TaskOption = "translation",
+    processes: ProcessesOption = 1,
     settings: SettingsOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Train a base model, a teacher, or proposal heads; the same call again resumes an interrupted training."""
+    """Train a base model, a teacher, or proposal heads; the same call again resumes an interrupted training.
+
+    Several processes share the micro-batches of each step: the global batch, and the result, are the same on any
+    number of them. `torchrun … -m bpd.cli train …` starts them by hand, on several machines too.
+    """
     from bpd import grid, image_grid
     from bpd.config import ImageTrainSettings, TrainSettings
+    from bpd.launch import run_in_processes, wanted_here
 
+    if wanted_here(processes):
+        run_in_processes(processes, sys.argv[1:])
+        return
     if config is not None and model is None:
         raise BpdError("--config needs --model: base, teacher, or a proposal-head model such as both_k4")
     if task_of(settings, task) == "super_resolution":
@@ -103,6 +114,7 @@ def distill_shard_command(
     shard: Annotated[int, typer.Option(help="Which shard, counted from 0.")],
     output: Annotated[Path, typer.Option(help="The file of records to write.")],
     batch_rows: BatchRowsOption = 64,
+    processes: ProcessesOption = 1,
     settings: SettingsOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -110,6 +122,11 @@ def distill_shard_command(
     from bpd import grid
     from bpd.commands.distill import distill_shard
     from bpd.config import DistillSettings
+    from bpd.launch import run_in_processes, wanted_here
+
+    if wanted_here(processes):
+        run_in_processes(processes, sys.argv[1:])
+        return
 
     chosen = settings_of(DistillSettings, settings, config, lambda whole: grid.distill_settings(whole.translation))
     distill_shard(chosen, teacher, data, shard, output, batch_rows)
@@ -139,13 +156,19 @@ def decode_command(
     data: DataOption,
     output: Annotated[Path, typer.Option(help="Where <set>/<criterion>.jsonl are written.")],
     batch_rows: BatchRowsOption = 64,
+    processes: ProcessesOption = 1,
     settings: SettingsOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Decode the dev and test sets with one model, by each of its criteria; an image model the dev set only."""
     from bpd import grid, image_grid
     from bpd.config import DecodeSettings, ImageDecodeSettings
+    from bpd.launch import run_in_processes, wanted_here
     from bpd.models.model_folder import read_settings
+
+    if wanted_here(processes):
+        run_in_processes(processes, sys.argv[1:])
+        return
 
     require_one_of(settings, config)
     trained = read_settings(model)[0]

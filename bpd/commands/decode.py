@@ -21,6 +21,7 @@ from bpd.evaluation.head_accuracy import head_accuracy
 from bpd.evaluation.measured_heads import heads_path
 from bpd.evaluation.records import DecodeRecord, write_records
 from bpd.models.model_folder import StoredModel, load_translation_model
+from bpd.processes import Processes, joined_processes
 from bpd.provenance import commit, machine
 
 _ACCURACY_ROWS = 16
@@ -45,10 +46,23 @@ def decode(settings: DecodeSettings, model: Path, data: Path, output: Path, batc
     """Decode the dev and test sets by all of the model's criteria, each into `output`/set/criterion.jsonl.
 
     Exact blockwise decoding is compared with greedy decoding of the same model, and the number of sentences that
-    differ is stored: none in fp32. `heads.json` beside the dev set's records holds the heads' accuracy.
+    differ is stored: none in fp32. `heads.json` beside the dev set's records holds the heads' accuracy. Where
+    `torchrun` started several processes, they share the batches, and one of them writes.
     """
-    text = TextSet(data)
     device = prepare_device()
+    with joined_processes(device) as processes:
+        _decode(settings, model, TextSet(data), device, output, batch_rows, processes)
+
+
+def _decode(
+    settings: DecodeSettings,
+    model: Path,
+    text: TextSet,
+    device: torch.device,
+    output: Path,
+    batch_rows: int,
+    processes: Processes,
+) -> None:
     stored = load_translation_model(model, device)
     text.require_vocabulary_of(stored)
     half = settings.precision == "bf16" and device.type == "cuda" and torch.cuda.is_bf16_supported()
@@ -63,6 +77,7 @@ def decode(settings: DecodeSettings, model: Path, data: Path, output: Path, batc
                 max_extra_tokens=settings.max_extra_tokens,
                 batch_rows=batch_rows,
                 title=f"{stored.settings.model} {title}",
+                processes=processes,
             )
 
     for role, criteria in (("dev", settings.dev_criteria), ("test", settings.test_criteria)):
@@ -80,6 +95,8 @@ def decode(settings: DecodeSettings, model: Path, data: Path, output: Path, batc
                 if stored.model.block_size > 1:
                     plain = run(partial(greedy, stored.model), inputs, f"{name} greedy, to compare")
                 differing = sum(_tokens(one) != _tokens(other) for one, other in zip(results, plain, strict=True))
+            if not processes.writes:
+                continue
             records = [_record(index, timed, text) for index, timed in enumerate(results)]
             path = Path(output) / name / f"{criterion}.jsonl"
             meta = {

@@ -26,6 +26,7 @@ from bpd.evaluation.measured_heads import heads_path
 from bpd.evaluation.records import DecodeRecord, write_records
 from bpd.image_grid import DEV_SET
 from bpd.models.model_folder import StoredModel, load_image_model
+from bpd.processes import Processes, joined_processes
 from bpd.provenance import commit, machine
 
 _ACCURACY_ROWS = 4
@@ -34,12 +35,27 @@ _ACCURACY_ROWS = 4
 def decode_images(settings: ImageDecodeSettings, model: Path, data: Path, output: Path, batch_rows: int) -> None:
     """Decode the dev set by all of the model's criteria, each into `output`/dev/criterion.jsonl.
 
+    Where `torchrun` started several processes, they share the batches, and one of them writes.
+
     Exact blockwise decoding is compared with greedy decoding of the same model, and the number of images that differ
     is stored: none in fp32. `output`/dev/likelihood.jsonl holds p₁'s bits per intensity, and
     `heads.json` beside it the accuracy of the heads.
     """
     images = PreparedImages(data).images(DEV_SET)
     device = prepare_device()
+    with joined_processes(device) as processes:
+        _decode(settings, model, images, device, output, batch_rows, processes)
+
+
+def _decode(
+    settings: ImageDecodeSettings,
+    model: Path,
+    images: ImageSet,
+    device: torch.device,
+    output: Path,
+    batch_rows: int,
+    processes: Processes,
+) -> None:
     stored = load_image_model(model, device)
     require_sizes_of(stored, images)
     count = len(images) if settings.images is None else settings.images
@@ -67,7 +83,8 @@ def decode_images(settings: ImageDecodeSettings, model: Path, data: Path, output
 
     def run(decode: DecodeBatch, title: str) -> list[Timed]:
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=half):
-            return decode_rows(decode, rows, limits, batch_rows, f"{stored.settings.model} {DEV_SET} {title}")
+            title = f"{stored.settings.model} {DEV_SET} {title}"
+            return decode_rows(decode, rows, limits, batch_rows, title, processes)
 
     for criterion in settings.criteria:
         results = run(_decoder_of(stored, criterion), criterion)
@@ -79,6 +96,8 @@ def decode_images(settings: ImageDecodeSettings, model: Path, data: Path, output
             differing = sum(
                 one.decoded.token_ids != other.decoded.token_ids for one, other in zip(results, plain, strict=True)
             )
+        if not processes.writes:
+            continue
         path = folder / f"{criterion}.jsonl"
         path.with_suffix(".meta.json").unlink(missing_ok=True)
         write_records(path, [_record(index, timed, images.names[index]) for index, timed in enumerate(results)])
@@ -91,7 +110,8 @@ def decode_images(settings: ImageDecodeSettings, model: Path, data: Path, output
                 for name, outputs in (("own_output", own), ("reference", human))
             }
             write_json(heads_path(folder), about | measured)
-    write_likelihoods(folder / "likelihood.jsonl", _likelihoods(stored, images, count))
+    if processes.writes:
+        write_likelihoods(folder / "likelihood.jsonl", _likelihoods(stored, images, count))
 
 
 def _decoder_of(stored: StoredModel, criterion: str) -> DecodeBatch:

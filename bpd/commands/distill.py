@@ -15,6 +15,7 @@ from bpd.decoding.beam import beam
 from bpd.device import prepare_device
 from bpd.errors import BpdError
 from bpd.models.model_folder import load_translation_model
+from bpd.processes import joined_processes
 
 
 def shard_range(pairs: int, shard: int, shards: int) -> range:
@@ -27,7 +28,10 @@ def shard_range(pairs: int, shard: int, shards: int) -> range:
 def distill_shard(
     settings: DistillSettings, teacher: Path, data: Path, shard: int, output: Path, batch_rows: int
 ) -> None:
-    """Write the teacher's translations of one shard: a header line, then one record a pair, in order."""
+    """Write the teacher's translations of one shard: a header line, then one record a pair, in order.
+
+    Where `torchrun` started several processes, they share the batches, and one of them writes.
+    """
     text = TextSet(data)
     pairs = text.training_pairs()
     device = prepare_device()
@@ -38,14 +42,18 @@ def distill_shard(
     def decode(rows: list[list[int]], limits: list[int]):
         return beam(stored.model, rows, limits, beam_size=settings.beam_size, length_penalty=settings.length_penalty)
 
-    results = decode_set(
-        decode,
-        [pairs.source(index).tolist() for index in span],
-        end_id=stored.model.end_id,
-        max_extra_tokens=settings.max_extra_tokens,
-        batch_rows=batch_rows,
-        title=f"distillation, shard {shard} of {settings.shards}",
-    )
+    with joined_processes(device) as processes:
+        results = decode_set(
+            decode,
+            [pairs.source(index).tolist() for index in span],
+            end_id=stored.model.end_id,
+            max_extra_tokens=settings.max_extra_tokens,
+            batch_rows=batch_rows,
+            title=f"distillation, shard {shard} of {settings.shards}",
+            processes=processes,
+        )
+    if not processes.writes:
+        return
     header = {
         "teacher_sha256": stored.checkpoint_sha256,
         "data_sha256": pairs.sha256,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,10 @@ from bpd.models.model_folder import (
     save_settings,
     save_weights,
 )
+from bpd.processes import joined_processes
 from bpd.provenance import command_line, commit, machine
-from bpd.training.checkpoint import sole_owner
 from bpd.training.loop import BatchesFrom, Evaluate, Trainer
+from bpd.training.owner_lock import sole_owner
 
 
 @dataclass(frozen=True)
@@ -54,20 +56,33 @@ def run_training(
     inputs_sha256 = {**inputs.sha256, "base": base_sha256}
     identity = value_sha256({"settings": settings.model_dump(mode="json"), "inputs": inputs_sha256})
     folder = Path(work) / identity[:12]
-    with sole_owner(folder):
-        trainer = Trainer(model.to(device), batches_from, settings, folder, identity, evaluate)
+    with joined_processes(device) as processes, sole_owner(folder) if processes.writes else nullcontext() as owner:
+        trainer = Trainer(
+            model.to(device),
+            batches_from,
+            settings,
+            folder,
+            identity,
+            evaluate,
+            processes,
+            owner,
+        )
         trainer.run()
+        if owner is None:
+            return
         provenance = {
             **commit(),
             "config_sha256": value_sha256(settings.model_dump(mode="json")),
             "seed": settings.seed,
             **{f"{name}_sha256": value for name, value in inputs_sha256.items()},
             "steps": trainer.steps,
+            "processes": processes.size,
             "parameters": sum(parameter.numel() for parameter in model.parameters()),
             "trained_parameters": sum(parameter.numel() for parameter in trainer.parameters),
             **machine(str(device), settings.training.precision if trainer.autocast_used else "fp32"),
             "command": command_line(),
         }
+        owner.require()
         _publish(model, settings, inputs, folder, Path(output), provenance)
     shutil.rmtree(folder)
     if not any(Path(work).iterdir()):

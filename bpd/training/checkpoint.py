@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import pickle
 import re
-import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +13,11 @@ from bpd.atomic import atomic_path
 from bpd.errors import BpdError
 
 _NAME = re.compile(r"^checkpoint-(\d{8})\.pt$")
-_PARTS = ("identity", "step", "model", "optimizer", "position", "random_state")
+_PARTS = ("identity", "step", "model", "optimizer", "position")
 
 
 def _checkpoints(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("checkpoint-*.pt") if _NAME.match(path.name))
-
-
-def random_state() -> dict[str, Any]:
-    """Return the state of every random number generator that training draws from."""
-    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
-    return {"cpu": torch.get_rng_state(), "cuda": cuda}
-
-
-def restore_random_state(state: dict[str, Any]) -> None:
-    """Continue the random numbers where `state` was taken."""
-    torch.set_rng_state(state["cpu"])
-    if state["cuda"] and torch.cuda.is_available():
-        torch.cuda.set_rng_state_all(state["cuda"])
 
 
 def save_checkpoint(folder: Path, state: dict[str, Any], keep: int = 2) -> Path:
@@ -69,23 +51,3 @@ def load_checkpoint(folder: Path, identity: str, device: torch.device) -> dict[s
     if state["identity"] != identity:
         raise BpdError(f"{path}: the checkpoint belongs to a training with other settings or inputs; {advice}")
     return state
-
-
-@contextmanager
-def sole_owner(folder: Path) -> Iterator[None]:
-    """Hold `folder` for this process alone; raise `BpdError` naming the other owner while that one lives.
-
-    The lock is the operating system's own and ends with its process, however that dies.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / "owner.lock", "a+", encoding="utf-8") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            stream.seek(0)
-            owner = stream.read().strip() or "another process"
-            raise BpdError(f"{folder}: {owner} is writing here; wait for it or stop it first") from None
-        stream.truncate(0)
-        stream.write(f"process {os.getpid()} on {socket.gethostname()}\n")
-        stream.flush()
-        yield

@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 
 
 class Journal:
-    """Records of a run in `folder`; a resumed run continues them from `step` as if it had never stopped."""
+    """Records of a run in `folder`; a resumed run continues them from `step` as if it had never stopped.
+
+    `evaluated` is the last step whose evaluation is recorded.
+    """
 
     def __init__(self, folder: Path, name: str, step: int, steps: int) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
         self.path = folder / "training.jsonl"
+        self.evaluated = 0
         self._forget_after(step)
         self._stream = open(self.path, "a", encoding="utf-8")  # noqa: SIM115 (closed by `close`)
         self._board: SummaryWriter = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1 if step else None)
@@ -34,11 +38,21 @@ class Journal:
         kept = []
         for line in self.path.read_text(encoding="utf-8").splitlines(keepends=True):
             try:
-                if line.endswith("\n") and json.loads(line)["step"] <= step:
-                    kept.append(line)
+                record = json.loads(line)
+                if not line.endswith("\n") or record["step"] > step:
+                    continue
             except (ValueError, KeyError):
                 continue
+            kept.append(line)
+            if record["event"] == "evaluation":
+                self.evaluated = record["step"]
         write_text(self.path, "".join(kept))
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
 
     def advance(self) -> None:
         """Move the progress bar by one step."""
@@ -56,6 +70,7 @@ class Journal:
     def evaluation(self, step: int, values: dict[str, float], sample: str, picture: np.ndarray | None = None) -> None:
         """Record dev scores, and a sample: Markdown, or a picture [height, width, 3] of bytes."""
         self._record({"event": "evaluation", "step": step, **values})
+        self.evaluated = step
         for name, value in values.items():
             self._board.add_scalar(f"dev/{name}", value, step)
         if sample:

@@ -65,10 +65,10 @@ def train(images: ImageSet, folder: Path, settings: ImageTrainSettings, stop_at:
     if stop_at is not None:
         take_step = trainer._take_step
 
-        def dying_step(micro_batches):
+        def dying_step(*arguments):
             if trainer.step == stop_at:
                 raise Stopped
-            return take_step(micro_batches)
+            return take_step(*arguments)
 
         trainer._take_step = dying_step
         with pytest.raises(Stopped):

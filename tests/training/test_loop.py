@@ -9,8 +9,8 @@ import torch
 from bpd.data.batches import TokenBatches
 from bpd.errors import BpdError
 from bpd.models.translation_model import TranslationModel
-from bpd.training.checkpoint import sole_owner
-from bpd.training.loop import Evaluation, Trainer
+from bpd.stop_request import StopRequest
+from bpd.training.loop import Evaluation, Trainer, micro_batch_seed
 from tests.training.conftest import VOCABULARY_SIZE, make_settings
 
 
@@ -33,10 +33,10 @@ def train(pairs, folder: Path, settings, identity: str = "a", stop_at: int | Non
     if stop_at is not None:
         take_step = trainer._take_step
 
-        def dying_step(micro_batches):
+        def dying_step(*arguments):
             if trainer.step == stop_at:
                 raise Stopped
-            return take_step(micro_batches)
+            return take_step(*arguments)
 
         trainer._take_step = dying_step
         with pytest.raises(Stopped):
@@ -142,7 +142,7 @@ def test_accumulating_micro_batches_equals_one_large_batch(tmp_path, counting_pa
         trainer = Trainer(
             model, batches_of(counting_pairs, settings), settings, tmp_path / str(number), "a", lambda _: None
         )
-        norms.append(trainer._take_step([batch(part) for part in cut])["gradient_norm"])
+        norms.append(trainer._take_step([batch(part) for part in cut], StopRequest())["gradient_norm"])
     assert norms[1] == pytest.approx(norms[0], rel=1e-5) and norms[2] == pytest.approx(norms[0], rel=1e-5)
 
 
@@ -180,15 +180,26 @@ def test_a_broken_checkpoint_is_refused_by_name(tmp_path, counting_pairs, damage
     assert str(path) in str(error.value)
 
 
-def test_a_checkpoint_without_its_random_state_is_refused(tmp_path, counting_pairs):
+def test_random_numbers_depend_on_the_place_in_the_run_alone(tmp_path, counting_pairs, monkeypatch):
+    """What other code draws between the steps, before or after a resume, changes nothing."""
     settings = make_settings()
-    train(counting_pairs, tmp_path / "run", settings, stop_at=20)
-    path = tmp_path / "run" / "checkpoint-00000013.pt"
-    state = torch.load(path, weights_only=True)
-    del state["random_state"]
-    torch.save(state, path)
-    with pytest.raises(BpdError, match="lacks random_state"):
-        train(counting_pairs, tmp_path / "run", settings)
+    whole = train(counting_pairs, tmp_path / "whole", settings)
+    take_step = Trainer._take_step
+
+    def step_after_other_draws(self, *arguments):
+        torch.rand(self.step + 1)
+        return take_step(self, *arguments)
+
+    monkeypatch.setattr(Trainer, "_take_step", step_after_other_draws)
+    train(counting_pairs, tmp_path / "parts", settings, stop_at=17)
+    parts = train(counting_pairs, tmp_path / "parts", settings)
+    for name, value in whole.state_dict().items():
+        assert torch.equal(value, parts.state_dict()[name]), name
+
+
+def test_every_micro_batch_has_random_numbers_of_its_own():
+    seeds = {micro_batch_seed(seed, step, place) for seed in (1, 2) for step in range(50) for place in range(8)}
+    assert len(seeds) == 2 * 50 * 8 and all(0 <= seed < 2**63 for seed in seeds)
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path, counting_pairs):
@@ -196,11 +207,3 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path, counting_pairs):
     train(counting_pairs, tmp_path / "run", settings, stop_at=20)
     with pytest.raises(BpdError, match="other settings or inputs"):
         train(counting_pairs, tmp_path / "run", settings, identity="b")
-
-
-def test_a_folder_has_one_owner_at_a_time(tmp_path):
-    first = sole_owner(tmp_path / "work")
-    with first, pytest.raises(BpdError, match=r"process .* is writing here"), sole_owner(tmp_path / "work"):
-        pass
-    with sole_owner(tmp_path / "work"):
-        pass
