@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from tqdm import tqdm
 
 from bpd.atomic import atomic_path
 from bpd.commands.text_set import TextSet
 from bpd.config import DistillSettings
-from bpd.data.encoded import EncodedPairs
+from bpd.data.encoded import MANIFEST, EncodedPairsWriter
+from bpd.data.folder import atomic_folder
 from bpd.decoding.batched import decode_set
 from bpd.decoding.beam import beam
 from bpd.device import prepare_device
@@ -79,36 +83,15 @@ def distill_shard(
 def merge_shards(settings: DistillSettings, teacher: Path, data: Path, shards: list[Path], output: Path) -> None:
     """Join all shards to one encoded set with its manifest, after checking that they belong together.
 
-    Translations that are empty, or were cut at the length limit, would teach a wrong end: they are left out, and
-    counted in the manifest.
+    One shard at a time is in memory. Translations that are empty, or were cut at the length limit, would teach a wrong
+    end: they are left out, and counted in the manifest.
     """
     text = TextSet(data)
     pairs = text.training_pairs()
     stored = load_translation_model(teacher)
     if len(shards) != settings.shards:
         raise BpdError(f"{len(shards)} shard files were given, but distillation has {settings.shards} shards")
-    sources: list[Any] = []
-    targets: list[list[int]] = []
-    dropped = {"empty": 0, "cut_at_length_limit": 0}
-    for shard, path in enumerate(shards):
-        expected = {
-            "teacher_sha256": stored.checkpoint_sha256,
-            "data_sha256": pairs.sha256,
-            "settings": settings.model_dump(mode="json"),
-            "shard": shard,
-            "first": shard_range(len(pairs), shard, settings.shards).start,
-            "end": shard_range(len(pairs), shard, settings.shards).stop,
-        }
-        for record in _read_shard(Path(path), expected):
-            ids = [token for token in record["token_ids"] if token != stored.model.end_id]
-            if record["stop"] != "end":
-                dropped["cut_at_length_limit"] += 1
-            elif not ids:
-                dropped["empty"] += 1
-            else:
-                sources.append(pairs.source(record["index"]))
-                targets.append(ids)
-    manifest = {
+    manifest: dict[str, Any] = {
         "corpus": "distilled",
         "vocabulary_sha256": text.vocabulary.sha256,
         "teacher_sha256": stored.checkpoint_sha256,
@@ -118,13 +101,37 @@ def merge_shards(settings: DistillSettings, teacher: Path, data: Path, shards: l
         "max_extra_tokens": settings.max_extra_tokens,
         "shards": settings.shards,
         "pairs_in": len(pairs),
-        "pairs_out": len(targets),
-        "dropped": dropped,
+        "pairs_out": 0,
+        "dropped": {"empty": 0, "cut_at_length_limit": 0},
     }
-    if not targets:
-        raise BpdError(f"{output}: the teacher ended none of {len(pairs)} translations; train it longer")
-    EncodedPairs.write(output, sources, targets, manifest)
-    print(f"distilled {len(targets)} of {len(pairs)} pairs; left out: {dropped}")
+    with atomic_folder(output, last=MANIFEST) as folder, EncodedPairsWriter(folder, manifest) as writer:
+        for shard, path in enumerate(tqdm(shards, desc="merge", unit="shard")):
+            expected = {
+                "teacher_sha256": stored.checkpoint_sha256,
+                "data_sha256": pairs.sha256,
+                "settings": settings.model_dump(mode="json"),
+                "shard": shard,
+                "first": shard_range(len(pairs), shard, settings.shards).start,
+                "end": shard_range(len(pairs), shard, settings.shards).stop,
+            }
+            kept = list(_complete(_read_shard(Path(path), expected), stored.model.end_id, manifest["dropped"]))
+            writer.add([pairs.source(index) for index, _ in kept], [ids for _, ids in kept])
+            manifest["pairs_out"] += len(kept)
+        if not manifest["pairs_out"]:
+            raise BpdError(f"{output}: the teacher ended none of {len(pairs)} translations; train it longer")
+    print(f"distilled {manifest['pairs_out']} of {len(pairs)} pairs; left out: {manifest['dropped']}")
+
+
+def _complete(records: list[dict[str, Any]], end_id: int, dropped: dict[str, int]) -> Iterator[tuple[int, list[int]]]:
+    """Yield the index and the subwords of each whole translation; count the others in `dropped`."""
+    for record in records:
+        ids = [token for token in record["token_ids"] if token != end_id]
+        if record["stop"] != "end":
+            dropped["cut_at_length_limit"] += 1
+        elif not ids:
+            dropped["empty"] += 1
+        else:
+            yield record["index"], ids
 
 
 def _read_shard(path: Path, expected: dict[str, Any]) -> list[dict[str, Any]]:
