@@ -75,3 +75,18 @@ def test_a_run_killed_with_its_driver_goes_on_after_unlocking(tmp_path):
     assert resumed_step(tmp_path) >= 20
     steps = (tmp_path / "results/tiny/translation/base/training.jsonl").read_text(encoding="utf-8").splitlines()
     assert len([line for line in steps if '"event": "step"' in line]) == STEPS // TRAINING["log_every"]
+
+
+def test_a_run_ended_by_sigterm_has_saved_its_training_and_goes_on_without_unlocking(tmp_path):
+    """As at a time limit: every process of the job gets the signal."""
+    run = start(tmp_path)
+    wait_for_checkpoint(tmp_path, run)
+    os.killpg(run.pid, signal.SIGTERM)
+    said, _ = run.communicate(timeout=300)
+    assert run.returncode != 0 and not (tmp_path / TARGET).exists()
+    log = (tmp_path / "results/tiny/logs/train_base.log").read_text(encoding="utf-8")
+    assert "stopped by SIGTERM and saved at step" in log, said + log
+    saved = int(log.split("saved at step ")[1].split()[0])
+    again = snakemake(TARGET, "--configfile", "tiny.yaml", folder=tmp_path)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert resumed_step(tmp_path) == saved

@@ -11,6 +11,10 @@ os.environ.update(
     PATH=os.pathsep.join([str(Path(sys.executable).parent), *os.get_exec_path()])
 )
 
+# A time limit, a preemption or a `kill` of the whole group reaches every process of a job. The shell waits for its
+# command, which saves and exits; ended at once, it would leave that alone, and a retry would start beside it.
+shell.prefix("set -euo pipefail; trap : TERM USR1; ")
+
 import yaml
 from snakemake.cli import get_profile_dir
 from snakemake.exceptions import WorkflowError
