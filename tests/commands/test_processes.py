@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -133,6 +134,26 @@ def test_workers_do_not_outlive_their_launcher(world, tmp_path):
     run.kill()
     _, alive = psutil.wait_procs(workers, timeout=60)
     assert not alive
+
+
+def test_two_launchers_as_on_two_machines_make_one_training(world, tmp_path):
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        endpoint = f"localhost:{free.getsockname()[1]}"
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "2"]
+    launcher += ["--rdzv-backend", "c10d", "--rdzv-id", "one", "--rdzv-endpoint", endpoint]
+    _, *words = command(world, tmp_path, settings_with(steps=10), 1)
+    runs = [
+        subprocess.Popen(
+            [*launcher, *words], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        for _ in range(2)
+    ]
+    for run in runs:
+        said, _ = run.communicate(timeout=120)
+        assert run.returncode == 0, said
+    assert json.loads((tmp_path / "model" / "provenance.json").read_text())["processes"] == 4
+    assert [record["step"] for record in records(tmp_path, "step")] == [4, 8, 10]
 
 
 def test_more_processes_than_micro_batches_are_refused(world, tmp_path):
