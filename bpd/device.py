@@ -8,7 +8,7 @@ import torch
 
 from bpd.allocator import keep_freed_memory
 from bpd.errors import BpdError
-from bpd.processes import started_by_torchrun
+from bpd.launch import started_by_torchrun
 
 
 def prepare_device(name: str | None = None) -> torch.device:

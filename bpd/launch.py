@@ -10,7 +10,6 @@ import uuid
 from collections.abc import Sequence
 
 from bpd.errors import BpdError, Interrupted
-from bpd.processes import started_by_torchrun
 
 _SAVING_SECONDS = 120
 
@@ -62,6 +61,11 @@ def run_in_processes(processes: int, arguments: Sequence[str]) -> None:
 def wanted_here(processes: int) -> bool:
     """Return whether this process is to start others: it is asked for several and is not one of them itself."""
     return processes > 1 and not started_by_torchrun()
+
+
+def started_by_torchrun() -> bool:
+    """Return whether `torchrun`, or what is like it, has started this process as one of several."""
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1 and "RANK" in os.environ and "MASTER_ADDR" in os.environ
 
 
 def _signal_name(number: int) -> str:

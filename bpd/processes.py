@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +15,7 @@ import torch.distributed as distributed
 from torch import Tensor
 
 from bpd.errors import BpdError
+from bpd.launch import started_by_torchrun
 
 Item = TypeVar("Item")
 
@@ -124,11 +124,6 @@ def _sum_piece(gradients: list[Tensor]) -> None:
     for gradient in gradients:
         gradient.copy_(joined[first : first + gradient.numel()].view_as(gradient))
         first += gradient.numel()
-
-
-def started_by_torchrun() -> bool:
-    """Return whether `torchrun`, or what is like it, has started this process as one of several."""
-    return int(os.environ.get("WORLD_SIZE", "1")) > 1 and "RANK" in os.environ and "MASTER_ADDR" in os.environ
 
 
 @contextmanager

@@ -46,6 +46,7 @@ NEUTRAL = frozenset(
         "fingerprints",
         "grid",
         "image_grid",
+        "launch",
         "provenance",
         "stages",
     )
