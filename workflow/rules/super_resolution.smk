@@ -33,6 +33,8 @@ VOTES = sorted(str(path) for path in Path(f"{SURVEY}/votes").glob("*.csv"))
 
 for seed in settings.seeds:
     for name in image_grid.trained_models(super_resolution):
+        train_settings = image_grid.train_settings(super_resolution, name, seed)
+        cards = cards_of(train_settings.training)
 
         rule:
             name:
@@ -47,17 +49,15 @@ for seed in settings.seeds:
                 f"{LOGS}/{rule_name(f'train_images_{name}', seed)}.log",
             # What everything else waits for goes first.
             priority: 20 if name == "base" else 0
-            retries: 1
+            retries: RETRIES
             conda:
                 ENVIRONMENT
             resources:
-                gpu=1,
+                gpu=cards,
                 runtime=2880,
-                mem_mb=16000,
+                mem_mb=16000 * cards,
             params:
-                settings=as_json(
-                    image_grid.train_settings(super_resolution, name, seed)
-                ),
+                settings=as_json(train_settings),
                 code=stage_version("train_images"),
                 data=lambda wildcards, input: folder_of(input.data[0]),
                 base=(

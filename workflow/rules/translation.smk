@@ -26,6 +26,8 @@ TIMINGS = [
 
 for seed in settings.seeds:
     for name in ["base", "teacher"]:
+        train_settings = grid.train_settings(translation, name, seed)
+        cards = cards_of(train_settings.training)
 
         rule:
             name:
@@ -39,15 +41,15 @@ for seed in settings.seeds:
                 f"{LOGS}/{rule_name(f'train_{name}', seed)}.log",
             # What everything else waits for goes first.
             priority: 20
-            retries: 1
+            retries: RETRIES
             conda:
                 ENVIRONMENT
             resources:
-                gpu=1,
+                gpu=cards,
                 runtime=2880,
-                mem_mb=16000,
+                mem_mb=16000 * cards,
             params:
-                settings=as_json(grid.train_settings(translation, name, seed)),
+                settings=as_json(train_settings),
                 code=stage_version("train"),
                 data=lambda wildcards, input: folder_of(input.data[0]),
                 folder=lambda wildcards, output: folder_of(output[0]),
@@ -70,7 +72,7 @@ for seed in settings.seeds:
         log:
             f"{LOGS}/{rule_name('distill_shard', seed)}_{{shard}}.log",
         priority: 10
-        retries: 1
+        retries: RETRIES
         conda:
             ENVIRONMENT
         resources:
@@ -121,6 +123,7 @@ for seed in settings.seeds:
     for name in HEAD_MODELS:
         head_settings = grid.train_settings(translation, name, seed)
         distilled = head_settings.corpus == "distilled"
+        cards = cards_of(head_settings.training)
 
         rule:
             name:
@@ -134,13 +137,13 @@ for seed in settings.seeds:
                 directory(f"{root_of(seed)}/translation/{name}/tensorboard"),
             log:
                 f"{LOGS}/{rule_name(f'train_{name}', seed)}.log",
-            retries: 1
+            retries: RETRIES
             conda:
                 ENVIRONMENT
             resources:
-                gpu=1,
+                gpu=cards,
                 runtime=2880,
-                mem_mb=16000,
+                mem_mb=16000 * cards,
             params:
                 settings=as_json(head_settings),
                 code=stage_version("train"),
