@@ -1,5 +1,46 @@
-# What jobs ask of a cluster. Included last, when all rules are known; the job on its node reads it as the main process
-# does, so that both ask for the same. Rules say what they need, the profile says what the cluster is like.
+# What jobs ask of a cluster. The rules say what they need, the default resources of a profile what the cluster is like.
+# A job on its node reads this as the main process does, so that both ask for the same.
+
+from snakemake.exceptions import WorkflowError
+
+
+def default_resource(name):
+    """Return what --default-resources or a profile's `default-resources` gives for `name`, as text, or None."""
+    resource = (workflow.resource_settings.default_resources or {}).get(name)
+    return (
+        None
+        if resource is None or resource.raw is None
+        else str(resource.raw).strip("'\"")
+    )
+
+
+def default_number(name, otherwise):
+    """Return the whole number, at least 1, that the default resources give for `name`, or else `otherwise`."""
+    text = default_resource(name)
+    if text is None:
+        return otherwise
+    if not text.isdecimal() or int(text) < 1:
+        raise WorkflowError(
+            f"default resource {name} is '{text}', but must be a whole number, 1 or more"
+        )
+    return int(text)
+
+
+def cards_of(training):
+    """Return how many cards a training asks for: at most `gpu_per_training`, each with as many micro-batches a step."""
+    most = min(default_number("gpu_per_training", 1), training.micro_batches)
+    return max(
+        count for count in range(1, most + 1) if training.micro_batches % count == 0
+    )
+
+
+# A training that dies of something passing is started once more and goes on; a profile may give it more starts. Not by
+# the job itself, whose time is running out.
+RETRIES = (
+    max(1, getattr(workflow.execution_settings, "retries", 0))
+    if workflow.is_main_process
+    else 0
+)
 
 GRES, GPU_MODEL = default_resource("gres"), default_resource("gpu_model")
 CPUS_PER_CARD = default_number("cpus_per_gpu", 1)
@@ -13,8 +54,14 @@ if GRES and GRES.split(":")[-1].isdecimal():
     )
 if GRES and GPU_MODEL:
     raise WorkflowError(
-        f"give default resource gres=gpu:{GPU_MODEL} instead of gres and gpu_model"
+        f"give default resource gres={GRES}:{GPU_MODEL} instead of gres and gpu_model"
     )
+
+
+def number(resources, name):
+    """Return a resource's number; 0 without one, or where only an expression of --set-resources will tell."""
+    resource = resources.get(name)
+    return 0 if resource.is_evaluable() else resource.value or 0
 
 
 def ask_for_cards(resources, cards):
@@ -37,19 +84,19 @@ def ask_for_cores(resources, cards):
 
     Not by its threads: those cannot be more than the cores of the machine that submits.
     """
-    cores = resources.get("compute_threads").value or cards * CPUS_PER_CARD
+    cores = number(resources, "compute_threads") or cards * CPUS_PER_CARD
     if cores and resources.get("cpus_per_task").raw is None:
         resources["cpus_per_task"] = cores
 
 
-for one in workflow.rules:
-    if here:
-        break
-    cards = one.resources.get("gpu").value or 0
-    ask_for_cards(one.resources, cards)
-    ask_for_cores(one.resources, cards)
-    if LONGEST_MINUTES and one.resources.get("runtime").value:
-        one.resources["runtime"] = min(one.resources["runtime"].value, LONGEST_MINUTES)
-    if TIMING_OPTIONS and one.resources.get("compute_threads").value:
-        given_options = [default_resource("slurm_extra"), TIMING_OPTIONS]
-        one.resources["slurm_extra"] = " ".join(filter(None, given_options))
+def ask_cluster(resources):
+    """Word the `resources` of a rule, which say what it needs, as its cluster wants to be asked."""
+    cards = number(resources, "gpu")
+    ask_for_cards(resources, cards)
+    ask_for_cores(resources, cards)
+    if LONGEST_MINUTES and number(resources, "runtime") > LONGEST_MINUTES:
+        resources["runtime"] = LONGEST_MINUTES
+    # Timings, the rules with threads of their own, want a node to themselves.
+    if TIMING_OPTIONS and number(resources, "compute_threads"):
+        options = [default_resource("slurm_extra"), TIMING_OPTIONS]
+        resources["slurm_extra"] = " ".join(filter(None, options))

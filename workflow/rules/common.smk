@@ -114,40 +114,6 @@ MADE = f"{RESULTS}/made"
 ALL_CORES = (here and workflow.resource_settings.cores) or 1
 
 
-def default_resource(name):
-    """Return what --default-resources or a profile's `default-resources` gives for `name`, as text, or None."""
-    resource = (workflow.resource_settings.default_resources or {}).get(name)
-    return (
-        None
-        if resource is None or resource.raw is None
-        else str(resource.raw).strip("'\"")
-    )
-
-
-def default_number(name, otherwise):
-    """Return the whole number, at least 1, that the default resources give for `name`, or else `otherwise`."""
-    text = default_resource(name)
-    if text is None:
-        return otherwise
-    if not text.isdecimal() or int(text) < 1:
-        raise WorkflowError(
-            f"default resource {name} is '{text}', but must be a whole number, 1 or more"
-        )
-    return int(text)
-
-
-def cards_of(training):
-    """Return how many cards a training asks for: at most `gpu_per_training`, each with as many micro-batches a step."""
-    most = min(default_number("gpu_per_training", 1), training.micro_batches)
-    return max(
-        count for count in range(1, most + 1) if training.micro_batches % count == 0
-    )
-
-
-# A job that dies of something passing is started once more, and a training goes on; a profile may give it more starts.
-RETRIES = max(1, getattr(workflow.execution_settings, "retries", 0))
-
-
 def root_of(seed):
     """Return the folder of a seed's models: of seed 1, the results themselves."""
     return str(grid.replica_folder(Path(RESULTS), seed))
