@@ -11,10 +11,10 @@ export BPD_DATA_DIR
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install smoke mini test lint lock clean
+.PHONY: help install smoke mini test test-cluster lint lock clean
 
 help:  ## Show this help.
-	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+): .*## /  make \1\t/' | expand -t 18
+	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+): .*## /  make \1\t/' | expand -t 22
 
 $(INSTALLED): $(wildcard requirements*.lock) pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, but $(PYTHON) is " + sys.version.split()[0] + "; name another with: make PYTHON=python3.11 …")'
@@ -44,6 +44,10 @@ mini: $(INSTALLED)  ## Run the workflow on Multi30k and LFW: hours on two cores.
 
 test: $(INSTALLED)  ## Run the tests.
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -q
+
+test-cluster: $(INSTALLED)  ## Run the tests that need Slurm, on a cluster of one node made for them (as root).
+	@trap tests/cluster/stop EXIT; trap 'exit 130' INT TERM; \
+		tests/cluster/start && BPD_TEST_CLUSTER=1 $(BIN)/python -m pytest -q tests/cluster
 
 lint: $(INSTALLED)  ## Check style: ruff, snakefmt and snakemake's own linter.
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -162,8 +162,8 @@ def make(*words: str, folder: Path) -> subprocess.CompletedProcess:
 def test_make_alone_explains_its_targets(bare_folder):
     said = make(folder=bare_folder)
     assert said.returncode == 0
-    for target in ("smoke", "mini", "test", "lint", "install"):
-        assert re.search(rf"^ *make {target}\b +\S", said.stdout, flags=re.MULTILINE), said.stdout
+    for target in ("smoke", "mini", "test", "test-cluster", "lint", "install"):
+        assert re.search(rf"^ *make {target} +\S", said.stdout, flags=re.MULTILINE), said.stdout
     assert not (bare_folder / ".venv").exists()
 
 
@@ -182,4 +182,4 @@ def test_continuous_integration_runs_the_tests():
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
     text = script.read_text(encoding="utf-8")
-    assert "set -euo pipefail" in text and "make test" in text
+    assert "set -euo pipefail" in text and {"make test", "make test-cluster"} <= set(map(str.strip, text.splitlines()))

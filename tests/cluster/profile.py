@@ -13,7 +13,7 @@ QUICK = ("--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "5"
 
 
 def edited_profile(folder: Path, *alive: str, **numbers: int) -> Path:
-    """Return a copy in `folder` of the profile, the commented lines of the keys `alive` uncommented, numbers replaced."""
+    """Return a copy in `folder` of the profile, the lines of the keys `alive` uncommented and numbers replaced."""
     text = (PROFILE / "config.yaml").read_text(encoding="utf-8")
     for key in alive:
         text, found = re.subn(rf"^( *)# ((?:- )?{key}[=:])", r"\1\2", text, flags=re.MULTILINE)

@@ -17,6 +17,8 @@ import pytest
 from tests.cluster.profile import PROFILE, QUICK, edited_profile
 from tests.workflow.driver import ROOT, SNAKEFILE, environment, snakemake_command
 
+pytestmark = pytest.mark.xdist_group("requests")
+
 RECORDER = Path(__file__).with_name("recorder.py")
 COMMANDS = ("sbatch", "srun", "sacct", "squeue", "scancel", "sinfo", "scontrol", "sacctmgr", "sshare")
 JOBS = ("prepare_images", "train_regular_k4", "decode_both_k4", "time_both_k4")

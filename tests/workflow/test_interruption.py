@@ -17,7 +17,8 @@ TARGET = "results/tiny/translation/base/provenance.json"
 STEPS = 600
 
 
-def start(folder: Path) -> subprocess.Popen:
+def write_config(folder: Path) -> None:
+    """Write a config whose base model takes long enough to be interrupted."""
     values = tiny_config()
     values["translation"]["base"]["training"] = TRAINING | {
         "steps": STEPS,
@@ -25,6 +26,10 @@ def start(folder: Path) -> subprocess.Popen:
         "evaluate_every": 600,
     }
     (folder / "tiny.yaml").write_text(yaml.safe_dump(values))
+
+
+def start(folder: Path) -> subprocess.Popen:
+    write_config(folder)
     command = snakemake_command(TARGET, "--configfile", "tiny.yaml", snakefile=SNAKEFILE)
     return subprocess.Popen(
         command,

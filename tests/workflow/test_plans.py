@@ -7,6 +7,8 @@ from bpd import grid, image_grid
 from bpd.config import load_config
 from tests.workflow.driver import ROOT, SNAKEFILE, planned_jobs, snakemake
 
+PROFILE = ROOT / "slurm"
+
 
 def said(result) -> str:
     return result.stdout + result.stderr
@@ -30,6 +32,28 @@ def test_the_config_that_a_call_means(words, scale, tmp_path):
     assert all(f"results/{other}/" not in said(result) for other in {"smoke", "mini", "paper"} - {scale})
 
 
+@pytest.mark.parametrize(
+    ("words", "scale"),
+    [
+        ([], "paper"),
+        (["--configfile", ROOT / "config" / "mini.yaml"], "mini"),
+        (["--config", "scale=smoke"], "smoke"),
+    ],
+)
+@pytest.mark.parametrize("place", ["root", "elsewhere", "directory"])
+def test_the_config_that_a_call_with_the_slurm_profile_means(words, scale, place, tmp_path):
+    words = ["--dry-run", "--force", "prepare_text", *words, "--profile"]
+    if place == "root":
+        result = snakemake(*words, "slurm", folder=ROOT, snakefile=None)
+    elif place == "elsewhere":
+        result = snakemake(*words, PROFILE, folder=tmp_path)
+    else:
+        result = snakemake(*words, "slurm", "--directory", tmp_path, folder=ROOT)
+    assert planned_jobs(result) == {"prepare_text": 1}
+    assert f"results/{scale}/data/translation/report.json" in said(result)
+    assert all(f"results/{other}/" not in said(result) for other in {"smoke", "mini", "paper"} - {scale})
+
+
 def test_from_the_repository_root_no_snakefile_need_be_named():
     result = snakemake("--dry-run", "--forceall", folder=ROOT, snakefile=None)
     assert "results/smoke/tables/table1.csv" in said(result) and planned_jobs(result)["train_base"] == 1
@@ -39,7 +63,7 @@ def test_the_paper_scale_lists_every_job(tmp_path):
     config = load_config(ROOT / "config" / "paper.yaml")
     models, image_models = grid.head_models(config.translation), image_grid.head_models(config.super_resolution)
     assert (len(models), len(image_models)) == (22, 11)
-    jobs = planned_jobs(snakemake("--dry-run", "--config", "scale=paper", folder=tmp_path))
+    jobs = planned_jobs(snakemake("--dry-run", "--profile", PROFILE, folder=tmp_path))
     expected = {"prepare_text": 1, "train_base": 1, "train_teacher": 1, "distill_shard": 64, "merge_distillation": 1}
     expected |= {f"train_{model}": 1 for model in models} | {f"decode_{model}": 1 for model in ["base", *models]}
     expected |= {"score_translation": 1, "trace_translation": 1, "tables": 1, "figures": 1}
@@ -137,23 +161,26 @@ def test_a_wrong_profile_is_refused_by_name(tmp_path):
 
 
 def test_a_profile_keeps_its_scale_where_the_command_line_changes_a_key(tmp_path):
-    profile, work = tmp_path / "cluster", tmp_path / "work"
-    profile.mkdir()
-    work.mkdir()
-    (profile / "config.yaml").write_text("config:\n  - default_scale=mini\n")
-    words = ["--dry-run", "--config", "translation={heads: {block_sizes: [6]}}", "--profile"]
-    for folder, name in ((tmp_path, "cluster"), (work, profile)):
-        result = snakemake(*words, name, folder=folder)
-        assert "train_both_k6" in planned_jobs(result) and "results/mini/tables/table1.csv" in said(result)
-    elsewhere = snakemake(*words, "cluster", "--directory", work, folder=tmp_path)
+    words = ["--dry-run", "train_both_k6", "--config", "translation={heads: {block_sizes: [6]}}", "--profile"]
+    for result in (
+        snakemake(*words, "slurm", folder=ROOT, snakefile=None),
+        snakemake(*words, PROFILE, "--directory", tmp_path, folder=ROOT),
+    ):
+        assert "train_both_k6" in planned_jobs(result) and "results/paper/translation/both_k6/" in said(result)
+    elsewhere = snakemake(*words, "slurm", "--directory", tmp_path, folder=ROOT)
     assert elsewhere.returncode != 0 and "give the profile's absolute path" in said(elsewhere)
-    assert planned_jobs(snakemake(*words, profile, "--directory", work, folder=tmp_path))
 
 
 def test_the_default_profile_holds_nothing_that_would_replace_another_profiles():
     values = yaml.safe_load((SNAKEFILE.parent / "profiles" / "default" / "config.yaml").read_text(encoding="utf-8"))
     replaced = {"config", "configfile", "configfiles", "resources", "default-resources", "executor", "cores", "jobs"}
     assert values["rerun-incomplete"] is True and not replaced & set(values)
+
+
+def test_the_slurm_profile_is_patient_and_holds_no_science():
+    values = yaml.safe_load((PROFILE / "config.yaml").read_text(encoding="utf-8"))
+    assert values["executor"] == "slurm" and values["latency-wait"] >= 60 and values["retries"] >= 1
+    assert values["config"] == ["default_scale=paper"] and not {"configfile", "configfiles", "cores"} & set(values)
 
 
 def test_without_distilled_settings_no_teacher_is_trained(tmp_path):
