@@ -56,6 +56,7 @@ NEUTRAL = frozenset(
 DATA_FILES = {
     "bpd.report.published": "report/published.yaml",
     "bpd.report.survey_page": "report/survey_page.html",
+    "bpd.planning.rates": "planning/assumed_rates.yaml",
 }
 
 _DECODERS = frozenset({"bpd.models.cache", "bpd.models.transformer_decoder", "bpd.models.recomputing_decoder"})

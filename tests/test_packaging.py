@@ -136,12 +136,14 @@ def test_versions_of_package_and_citation_agree():
     assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
 
 
-def test_the_published_numbers_travel_with_the_package():
+def test_data_files_travel_with_the_package():
     assert importlib.resources.files("bpd").joinpath("report/published.yaml").is_file()
     assert importlib.resources.files("bpd").joinpath("report/survey_page.html").is_file()
-    assert PROJECT["tool"]["setuptools"]["package-data"]["bpd"] == ["report/*.yaml", "report/*.html"]
+    assert importlib.resources.files("bpd").joinpath("planning/assumed_rates.yaml").is_file()
+    patterns = ["planning/*.yaml", "report/*.yaml", "report/*.html"]
+    assert PROJECT["tool"]["setuptools"]["package-data"]["bpd"] == patterns
     others = [path for path in (ROOT / "bpd").rglob("*") if path.suffix not in (".py", ".pyc") and path.is_file()]
-    assert {path.parent.name for path in others} == {"report"}
+    assert {path.parent.name for path in others} == {"planning", "report"}
 
 
 @pytest.fixture

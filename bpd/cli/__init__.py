@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
-from bpd.cli import making, reporting, using
+from bpd.cli import making, planning, reporting, using
 from bpd.cli.application import app
 from bpd.errors import BpdError, Interrupted
 
-__all__ = ["app", "main", "making", "reporting", "using"]
+__all__ = ["app", "main", "making", "planning", "reporting", "using"]
 
 
 def main() -> None:

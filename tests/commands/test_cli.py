@@ -46,7 +46,10 @@ def test_help_names_every_command_without_importing_torch():
         "translate",
         "inspect",
     ]
-    assert all(f" {name} " in shown for name in [*names, "validate", "show", "survey", "upscale", "scorecard", "page"])
+    assert all(
+        f" {name} " in shown
+        for name in [*names, "validate", "show", "survey", "upscale", "scorecard", "page", "plan", "rates"]
+    )
 
 
 def test_a_good_config_is_valid_and_a_bad_one_is_refused_by_key(tmp_path):

@@ -5,6 +5,8 @@ import yaml
 
 from bpd import grid, image_grid
 from bpd.config import load_config
+from bpd.planning.plan import make_plan
+from bpd.planning.rates import read_assumed
 from tests.workflow.driver import ROOT, SNAKEFILE, planned_jobs, snakemake
 
 PROFILE = ROOT / "slurm"
@@ -74,6 +76,20 @@ def test_the_paper_scale_lists_every_job(tmp_path):
     expected |= {f"time_images_fine_tuning_k{size}": 1 for size in (2, 4, 6, 8, 10)}
     expected |= {"scorecard": 1, "results_page": 1}
     assert jobs == expected
+
+
+@pytest.mark.parametrize(
+    ("scale", "overrides"), [("smoke", {}), ("mini", {}), ("paper", {}), ("smoke", {"seeds": (1, 3)})], ids=str
+)
+def test_bpd_plan_lists_the_jobs_that_the_workflow_runs(scale, overrides, tmp_path):
+    changed = [f"{key}={list(value)}" for key, value in overrides.items()]
+    jobs = planned_jobs(snakemake("--dry-run", "--config", f"scale={scale}", *changed, folder=tmp_path))
+    config = load_config(ROOT / "config" / f"{scale}.yaml").model_copy(update=overrides)
+    counted = {}
+    for stage in make_plan(config, read_assumed()).as_json()["stages"]:
+        assert not counted.keys() & stage["jobs"].keys()
+        counted |= stage["jobs"]
+    assert counted == jobs
 
 
 def test_mini_plans_every_table_figure_scorecard_and_page(tmp_path):
