@@ -31,6 +31,7 @@ ROOTS: dict[str, tuple[str, ...]] = {
     "report_images": ("bpd.commands.image_report", "bpd.report.table3"),
     "report_speed": ("bpd.commands.speed_report",),
     "scorecard": ("bpd.commands.scorecard",),
+    "cost": ("bpd.commands.cost",),
     "results_page": ("bpd.commands.results_page",),
 }
 

@@ -258,11 +258,15 @@ def test_several_gpus_a_training_shorten_the_critical_path_and_cost_more():
     alone, shared = (make_plan(PAPER, ASSUMED, gpus=8, gpus_per_training=count) for count in (1, 8))
     assert shared.critical_path_hours < alone.critical_path_hours
     assert shared.gpu_hours > alone.gpu_hours
+    assert {job.cards for job in shared.jobs} == {0, 1, 8}
+    # Three cards cannot share eight micro-batches evenly, and nobody shares one.
+    assert {job.cards for job in make_plan(PAPER, ASSUMED, gpus=8, gpus_per_training=3).jobs} == {0, 1, 2}
+    assert {job.cards for job in make_plan(TINY, ASSUMED, gpus=8, gpus_per_training=8).jobs} == {0, 1}
 
 
 @pytest.mark.parametrize(
     ("gpus", "per_training", "message"),
-    [(0, 1, "at least one"), (4, 8, "more than --gpus 4"), (8, 3, r"8 micro-batch\(es\)")],
+    [(0, 1, "at least one"), (8, 0, "at least one"), (4, 8, "more than --gpus 4")],
 )
 def test_impossible_numbers_of_cards_are_refused(gpus, per_training, message):
     with pytest.raises(BpdError, match=message):

@@ -28,6 +28,7 @@ COMMANDS = {
     "report_images": "bpd.commands.image_report",
     "report_speed": "bpd.commands.speed_report",
     "scorecard": "bpd.commands.scorecard",
+    "cost": "bpd.commands.cost",
     "results_page": "bpd.commands.results_page",
 }
 # What `bpd train` imports besides its stage: it composes the run, stores its model, and decodes to watch it.
@@ -111,6 +112,7 @@ def test_every_stage_is_covered_and_every_rule_names_one():
         ("time", "bpd.evaluation.timing", "bpd.training.loop"),
         ("report_speed", "bpd.evaluation.speedup", "bpd.evaluation.timing"),
         ("scorecard", "bpd.report.scorecard", "bpd.report.figure4"),
+        ("cost", "bpd.planning.jobs", "bpd.planning.rates"),
     ],
 )
 def test_a_stage_holds_what_can_change_it_and_leaves_out_what_cannot(stage, inside, outside):

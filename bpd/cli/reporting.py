@@ -1,4 +1,4 @@
-"""Commands that report: trace, tables, figures, scorecard, page, show, survey."""
+"""Commands that report: trace, tables, figures, scorecard, cost, page, show, survey."""
 
 from __future__ import annotations
 
@@ -108,6 +108,21 @@ def scorecard_command(
 
     chosen = settings_of(ScorecardSettings, settings, config, grid.scorecard_settings)
     print(*write_scorecard(chosen, tables, trace), sep="\n")
+
+
+@app.command("cost")
+def cost_command(
+    results: Annotated[Path, typer.Option(help="The scale's results, such as results/mini.")],
+    output: Annotated[Path, typer.Option(help="The folder of tables to write.")],
+    settings: SettingsOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Write what each stage of the run cost: jobs, hours of wall-clock time, CPU and GPU, and peak memory."""
+    from bpd.commands.cost import write_cost
+    from bpd.config import Config
+
+    chosen = settings_of(Config, settings, config, lambda whole: whole)
+    print(*write_cost(chosen, results, output), sep="\n")
 
 
 @app.command("page")

@@ -37,13 +37,11 @@ def plan_text(made: Plan, width: int) -> str:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=box.MARKDOWN, show_footer=True, pad_edge=False)
-    totals = (f"{made.gpu_hours:,.1f}", f"{made.cpu_hours:,.1f}", _gigabytes(made.kept_bytes), "")
-    footers = ("In all", f"{len(made.jobs):,}", "", *totals)
+    table = Table(box=box.MARKDOWN)
     titles = ("Stage", "Jobs", "Work", "GPU-hours", "CPU-hours", "GB kept", "Rates")
     numbers = {"Jobs", "GPU-hours", "CPU-hours", "GB kept"}
-    for title, footer in zip(titles, footers):
-        table.add_column(title, footer=footer, justify="right" if title in numbers else "left")
+    for title in titles:
+        table.add_column(title, justify="right" if title in numbers else "left")
     for stage in made.stages():
         table.add_row(
             STAGES[stage.stage],
@@ -54,6 +52,8 @@ def plan_text(made: Plan, width: int) -> str:
             _gigabytes(stage.kept_bytes),
             ", ".join(stage.bases),
         )
+    totals = (f"{made.gpu_hours:,.1f}", f"{made.cpu_hours:,.1f}", _gigabytes(made.kept_bytes), "")
+    table.add_row("In all", f"{len(made.jobs):,}", "", *totals)
     console = Console(file=io.StringIO(), width=width, highlight=False, markup=False, emoji=False)
     cards = f"{made.gpus} GPU(s), {made.gpus_per_training} for each training"
     console.print(f"Plan of the {made.scale} scale on {cards}: an estimate.")

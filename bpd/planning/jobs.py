@@ -152,4 +152,6 @@ def _reports(config: Config, jobs: list[Job]) -> Iterator[Job]:
     yield job("speed_figures", speed)
     tables = ("tables", "image_tables", "table3", "speed_tables")
     yield job("scorecard", (*tables, "trace_translation"))
-    yield job("results_page", (*tables, "scorecard", "figures", "image_figures", "speed_figures"))
+    made = (*tables, "scorecard", "figures", "image_figures", "speed_figures")
+    yield job("cost", made)
+    yield job("results_page", (*made, "cost"))

@@ -12,6 +12,7 @@ from bpd.config import ImageTrainSettings, TrainSettings
 from bpd.data.batches import TokenBatches
 from bpd.data.encoded import EncodedPairs
 from bpd.errors import BpdError
+from bpd.evaluation.job_records import read_job_record
 from bpd.evaluation.records import read_records
 from bpd.evaluation.time_records import read_time_records
 from bpd.models.model_folder import PROVENANCE, SETTINGS, read_settings
@@ -40,6 +41,7 @@ def measure(results: Path) -> Measured:
     budgets = {one.training.micro_batch_tokens for one, _ in settings.values() if isinstance(one, TrainSettings)}
     text = _counted_text(results / "data" / "translation", budgets)
     rates = [rate for folder, (one, size) in settings.items() for rate in _Model(folder, one, size, text).rates()]
+    rates += _preparations(results)
     if not rates:
         raise BpdError(f"{results}: no finished training, decoding or timing below it; name a folder as results/mini")
     return Measured(results=str(results), text=text, rates=tuple(rates))
@@ -75,9 +77,9 @@ class _Model:
         steps = [speed for speed in steps[1:] or steps if speed > 0]
         if steps:
             about = _json(self.folder / PROVENANCE)
-            kind, at_once = training_kind(self.settings), 1
-            # Every interval has as many steps: the harmonic mean is all tokens over all time.
-            yield self._rate(kind, harmonic_mean(steps), self.size, self.size.training, at_once, about, path)
+            # Every interval has as many steps: the harmonic mean is all tokens over all time, of all cards together.
+            speed = harmonic_mean(steps) / about.get("processes", 1)
+            yield self._rate(training_kind(self.settings), speed, self.size, self.size.training, 1, about, path)
 
     def _decoding(self, meta_path: Path) -> Iterator[MeasuredRate]:
         meta = _json(meta_path)
@@ -135,6 +137,23 @@ class _Model:
             threads=about["threads"],
             records=str(path),
         )
+
+
+def _preparations(results: Path) -> Iterator[MeasuredRate]:
+    """Yield how fast data was prepared, from the records of jobs, its start included."""
+    counted = {
+        "prepare_text": ("translation", "prepared_pairs", "train_read"),
+        "prepare_images": ("super_resolution", "prepared_images", None),
+    }
+    for rule, (task, kind, which) in counted.items():
+        path = results / "benchmarks" / f"{rule}.jsonl"
+        record = read_job_record(path)
+        if record is None:
+            continue
+        counts = _json(results / "data" / task / "report.json")["counts"]
+        amount = sum(counts.values()) if which is None else counts[which]
+        speed = amount / record.seconds
+        yield MeasuredRate(task=task, kind=kind, per_second=speed, at_once=amount, device="cpu", records=str(path))
 
 
 def _counted_text(folder: Path, budgets: set[int]) -> CountedText | None:

@@ -20,7 +20,10 @@ _HOUR = 3600.0
 
 @dataclass(frozen=True)
 class PlannedJob:
-    """What one job will take: seconds of wall time, hours of cards and CPU cores, bytes that it leaves."""
+    """What one job will take: seconds of wall time, its start included, and bytes that it leaves.
+
+    `work` is what it has to do by kind, and `seconds_by_basis` says how long that takes by what the estimate rests on.
+    """
 
     name: str
     rule: str
@@ -29,6 +32,7 @@ class PlannedJob:
     needs: tuple[str, ...]
     cards: int
     seconds: float
+    start_seconds: float
     work: dict[str, float]
     seconds_by_basis: dict[str, float]
     kept_bytes: float
@@ -76,7 +80,7 @@ class Plan:
             work: Counter[str] = Counter()
             for job in jobs:
                 work.update(job.work)
-            bases = {basis for job in jobs for basis, seconds in job.seconds_by_basis.items() if seconds}
+            bases = {basis for job in jobs for basis, seconds in job.seconds_by_basis.items() if seconds} or {"assumed"}
             found.append(
                 StagePlan(
                     stage,
@@ -138,17 +142,21 @@ def make_plan(
 ) -> Plan:
     """Return the plan of a run of `config` from nothing on `gpus` cards.
 
-    Raises `BpdError` where a training is to have more cards than there are, or than a step has micro-batches.
+    A training has as many of its cards as can share a step's micro-batches evenly. Raises `BpdError` where it is to
+    have more cards than there are.
     """
     load = Workload(config, None if measured is None else measured.text)
     book = RateBook(assumed, () if measured is None else measured.rates)
     jobs = jobs_of(config)
-    _require_cards(jobs, load, gpus, gpus_per_training)
+    if gpus < 1 or gpus_per_training < 1:
+        raise BpdError(f"{gpus} cards, {gpus_per_training} for each training: there must be at least one")
+    if gpus_per_training > gpus:
+        raise BpdError(f"--gpus-per-training {gpus_per_training} is more than --gpus {gpus}")
     planned = tuple(_planned(job, load, book, gpus_per_training) for job in jobs)
     tasks = [Task(job.name, job.seconds, job.cards, job.needs) for job in planned]
     path = critical_path(tasks)
     seconds = {job.name: job.seconds for job in planned}
-    running = max(gpus // gpus_per_training, 1)
+    running = gpus // min(made.cards for made, job in zip(planned, jobs) if job.trains)
     checkpoints = sorted((checkpoint_bytes(job, load) for job in jobs if job.trains), reverse=True)
     scratch = max(scratch_bytes(job, load) for job in jobs)
     return Plan(
@@ -164,26 +172,16 @@ def make_plan(
     )
 
 
-def _require_cards(jobs: Sequence[Job], load: Workload, gpus: int, gpus_per_training: int) -> None:
-    if gpus < 1 or gpus_per_training < 1:
-        raise BpdError(f"{gpus} cards, {gpus_per_training} for each training: there must be at least one")
-    if gpus_per_training > gpus:
-        raise BpdError(f"--gpus-per-training {gpus_per_training} is more than --gpus {gpus}")
-    for job in jobs:
-        if job.trains and load.settings(job).training.micro_batches % gpus_per_training:
-            micro_batches = load.settings(job).training.micro_batches
-            raise BpdError(
-                f"--gpus-per-training {gpus_per_training}: a step of {job.name} has {micro_batches} micro-batch(es), "
-                "which cannot be shared evenly; give a divisor"
-            )
-
-
 def _planned(job: Job, load: Workload, book: RateBook, gpus_per_training: int) -> PlannedJob:
-    cards = (gpus_per_training if job.trains else 1) if job.on_card else 0
+    cards = 1 if job.on_card else 0
+    if job.trains:
+        micro_batches = load.settings(job).training.micro_batches
+        cards = max(count for count in range(1, gpus_per_training + 1) if micro_batches % count == 0)
     speedup = cards * book.assumed.scaling_share if cards > 1 else 1.0
     work: Counter[str] = Counter()
     start = book.assumed.seconds_per_job
-    seconds: Counter[str] = Counter(assumed=start.on_card if job.on_card else start.on_cpu)
+    start_seconds = start.on_card if job.on_card else start.on_cpu
+    seconds: Counter[str] = Counter()
     for part in load.of(job):
         estimate = book.estimate(job.task, part)
         # Evaluations on the way decode on one card, the others wait.
@@ -196,7 +194,8 @@ def _planned(job: Job, load: Workload, book: RateBook, gpus_per_training: int) -
         job.seed,
         job.needs,
         cards,
-        sum(seconds.values()),
+        start_seconds + sum(seconds.values()),
+        start_seconds,
         dict(work),
         dict(seconds),
         kept_bytes(job, load),
@@ -234,19 +233,20 @@ def _notes(
     if measured is not None:
         notes.append(f"Measured rates are of {measured.results}, on {'; '.join(measured.devices) or 'nothing'}.")
         notes.append(
-            "Scaled: measured on another model or batch of the same kind, and scaled by operations a token. A small "
-            "model that did not fill its device makes this too long."
+            "Scaled: measured on another model or batch of the same kind, and scaled by operations a token; or on "
+            "other data, and scaled by how much there is. A small model that did not fill its device makes this too "
+            "long."
         )
-        cpu = any(rate.device.startswith("cpu") for rate in measured.rates)
+        cpu = any(device.startswith("cpu") for device in measured.devices)
         if cpu:
-            assumed_hours = any(job.cards and job.seconds_by_basis.get("assumed", 0) > 120 for job in jobs)
+            assumed_hours = any(job.cards and job.seconds_by_basis.get("assumed") for job in jobs)
             notes.append(
                 "Measured on a CPU: “GPU-hours” are hours of that CPU, and --gpus is how many such jobs run at once."
                 + (" What is assumed is of a GPU all the same." if assumed_hours else "")
             )
     if gpus_per_training > 1:
         notes.append(
-            f"{gpus_per_training} cards on one training are assumed to be "
-            f"{gpus_per_training * assumed.scaling_share:g} times as fast as one."
+            f"A training has at most {gpus_per_training} cards, each with as many micro-batches of a step: n > 1 cards "
+            f"are assumed to be {assumed.scaling_share:g} n times as fast as one."
         )
     return tuple(notes)

@@ -61,18 +61,22 @@ class AssumedRates(Section):
 
 
 class MeasuredRate(Section):
-    """What one model did in a run: `per_second` tokens of `kind`, `at_once` inputs in a call, `flops` for each."""
+    """What a job of a run did: `per_second` of `kind` on one card or CPU.
+
+    Where a model computed, those are tokens, `at_once` inputs in a call, of `flops` operations each. Else there is no
+    model, and `at_once` is all that there was to do.
+    """
 
     task: Literal["translation", "super_resolution"]
     kind: str
-    model: str
+    model: str | None = None
     per_second: PositiveFloat
-    flops: PositiveFloat
-    at_once: PositiveInt
-    parameters: PositiveInt
+    flops: PositiveFloat | None = None
+    at_once: PositiveInt = 1
+    parameters: PositiveInt | None = None
     device: str
-    precision: str
-    threads: PositiveInt
+    precision: str = "fp32"
+    threads: PositiveInt = 1
     records: str
 
 
@@ -86,7 +90,8 @@ class Measured(Section):
     @property
     def devices(self) -> list[str]:
         """What was measured on, each once."""
-        return sorted({f"{rate.device}, {rate.precision}, {rate.threads} CPU thread(s)" for rate in self.rates})
+        computed = [rate for rate in self.rates if rate.flops is not None]
+        return sorted({f"{rate.device}, {rate.precision}, {rate.threads} CPU thread(s)" for rate in computed})
 
 
 @dataclass(frozen=True)
@@ -117,6 +122,10 @@ class RateBook:
             return Estimate(0.0, "measured" if found else "assumed")
         if not found:
             return Estimate(self.assumed.seconds(work), "assumed")
+        if work.unit != "token":
+            same = all(rate.at_once == work.amount for rate in found)
+            seconds = work.amount / harmonic_mean([rate.per_second for rate in found])
+            return Estimate(seconds, "measured" if same else "scaled")
         nearest = min(_distance(rate, work) for rate in found)
         alike = [rate for rate in found if _distance(rate, work) - nearest < _SAME]
         per_second = harmonic_mean([rate.per_second * rate.flops / work.flops for rate in alike])

@@ -41,6 +41,7 @@ SECTIONS: dict[str, Sequence[tuple[str, str, str]]] = {
         ("table", "head_accuracy", ""),
         ("figure", "head_accuracy", "Accuracy of heads, and block size against the mean run of right heads"),
     ),
+    "What it cost": (("table", "cost", ""),),
 }
 
 

@@ -48,7 +48,7 @@ def test_help_names_every_command_without_importing_torch():
     ]
     assert all(
         f" {name} " in shown
-        for name in [*names, "validate", "show", "survey", "upscale", "scorecard", "page", "plan", "rates"]
+        for name in [*names, "validate", "show", "survey", "upscale", "scorecard", "page", "plan", "rates", "cost"]
     )
 
 

@@ -102,3 +102,20 @@ def test_a_damaged_journal_is_named(tmp_path, world):
     (folder / "training.jsonl").write_text("{")
     with pytest.raises(BpdError, match=r"training\.jsonl: missing or damaged"):
         measure(tmp_path)
+
+
+def test_the_record_of_a_preparation_is_a_rate(tmp_path, world):
+    shutil.copytree(world.data, tmp_path / "data" / "translation")
+    (tmp_path / "benchmarks").mkdir()
+    record = {"s": 5.0, "cpu_time": 4.0, "max_rss": 100.0}
+    (tmp_path / "benchmarks" / "prepare_text.jsonl").write_text(json.dumps(record) + "\n")
+    found = measure(tmp_path)
+    (rate,) = found.rates
+    assert (rate.kind, rate.per_second, rate.at_once) == ("prepared_pairs", 30.0, 150)
+    jobs = {job.name: job for job in make_plan(world.config, read_assumed(), found).jobs}
+    assert jobs["prepare_text"].seconds_by_basis["measured"] == pytest.approx(5.0)
+    more = world.config.translation.data.generated.model_copy(update={"train_pairs": 300})
+    data = world.config.translation.data.model_copy(update={"generated": more})
+    larger = world.config.model_copy(update={"translation": world.config.translation.model_copy(update={"data": data})})
+    jobs = {job.name: job for job in make_plan(larger, read_assumed(), found).jobs}
+    assert jobs["prepare_text"].seconds_by_basis["scaled"] == pytest.approx(10.0)

@@ -40,7 +40,7 @@ def test_every_table_and_figure_is_there_and_every_link_leads_somewhere(finished
         re.sub(r"[^a-z0-9 -]", "", name.lower()).replace(" ", "-") for name in re.findall(r"^## (.+)$", text, re.M)
     }
     assert anchors == headings == {
-        "did-it-replicate", "translation", "super-resolution", "speed", "how-far-the-heads-see",
+        "did-it-replicate", "translation", "super-resolution", "speed", "how-far-the-heads-see", "what-it-cost",
     }  # fmt: skip
     assert load_config(config) == validate_section(Config, CONFIG, "tiny")
     assert yaml.safe_load(config.read_text())["scale"] == "tiny"

@@ -8,13 +8,16 @@ from pathlib import Path
 import pandas
 import pytest
 
+from bpd.config import load_config
+from bpd.planning.jobs import STAGES, jobs_of
+from bpd.provenance import count_cards
 from tests.workflow.driver import ROOT, planned_jobs, snakemake
 
 pytestmark = pytest.mark.xdist_group("finished_run")
 
 
 # What is made of the tables, and of both halves.
-LATER = ("speed_tables", "speed_figures", "scorecard", "results_page")
+LATER = ("speed_tables", "speed_figures", "scorecard", "cost", "results_page")
 
 
 def plan(run, *words, clone: Path = ROOT, config: Path | None = None) -> dict[str, int]:
@@ -72,7 +75,9 @@ def test_votes_in_their_folder_fill_table_3(finished_run, tmp_path):
     (survey / "votes").mkdir()
     try:
         (survey / "votes" / "ada.csv").write_text("")
-        assert plan(finished_run) == {"score_survey": 1, "table3": 1, "scorecard": 1, "results_page": 1}
+        assert plan(finished_run) == {
+            "score_survey": 1, "table3": 1, "scorecard": 1, "cost": 1, "results_page": 1,
+        }  # fmt: skip
     finally:
         shutil.rmtree(survey / "votes")
     assert plan(finished_run) == {}
@@ -91,6 +96,39 @@ def test_every_job_left_a_log_with_what_it_said(finished_run):
     }
     assert text | images <= set(logs)
     assert "dev_bleu" in logs["train_base"].read_text(encoding="utf-8")
+
+
+def test_every_job_left_a_record_and_the_cost_is_their_sum(finished_run):
+    results = finished_run.folder / "results" / "tiny"
+    records = {
+        path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (results / "benchmarks").glob("*.jsonl")
+    }
+    jobs = jobs_of(load_config(finished_run.config))
+    assert set(records) == {job.name for job in jobs}
+    table = pandas.read_csv(results / "tables" / "cost.csv").set_index("stage")
+    counted = [job for job in jobs if job.name not in ("cost", "results_page")]
+    for stage in [*STAGES, "all"]:
+        mine = [records[job.name] for job in counted if stage in (job.stage, "all")]
+        assert table.loc[stage, "jobs"] == table.loc[stage, "recorded"] == len(mine)
+        assert table.loc[stage, "wall_hours"] == pytest.approx(sum(record["s"] for record in mine) / 3600)
+        sampled = [record["max_rss"] for record in mine if record["max_rss"] != "NA"]
+        assert table.loc[stage, "peak_memory_gigabytes"] == pytest.approx(max(sampled) * 1024**2 / 1e9)
+    assert (table["gpu_hours"] == 0).all() == (not count_cards())
+
+
+def test_a_lost_or_changed_record_of_a_job_runs_nothing_again(finished_run, tmp_path):
+    benchmarks = finished_run.folder / "results" / "tiny" / "benchmarks"
+    kept = tmp_path / "kept"
+    shutil.copytree(benchmarks, kept)
+    try:
+        (benchmarks / "train_base.jsonl").unlink()
+        (benchmarks / "train_teacher.jsonl").write_text("{}")
+        assert plan(finished_run) == {}
+        shutil.rmtree(benchmarks)
+        assert plan(finished_run) == {}
+    finally:
+        shutil.copytree(kept, benchmarks, dirs_exist_ok=True)
+    assert plan(finished_run) == {}
 
 
 def test_a_second_run_plans_nothing(finished_run):
@@ -136,6 +174,7 @@ def test_a_comment_in_the_code_plans_nothing_and_an_edit_runs_what_it_can_change
         "speed_tables",
         "speed_figures",
         "scorecard",
+        "cost",
         "results_page",
     }
 
@@ -178,7 +217,7 @@ def test_a_changed_timing_times_and_reports_only(finished_run):
 
 
 def test_a_changed_tolerance_is_judged_again_and_no_more(finished_run):
-    assert set(plan(finished_run, "--config", "scorecard={same_bleu: 0.25}")) == {"scorecard", "results_page"}
+    assert set(plan(finished_run, "--config", "scorecard={same_bleu: 0.25}")) == {"scorecard", "cost", "results_page"}
 
 
 def test_a_changed_base_seed_leaves_the_data_and_the_teacher_alone(finished_run):

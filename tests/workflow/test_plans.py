@@ -74,7 +74,7 @@ def test_the_paper_scale_lists_every_job(tmp_path):
     expected |= {"image_tables": 1, "image_figures": 1, "speed_tables": 1, "speed_figures": 1}
     expected |= {f"time_both_k{size}": 1 for size in (2, 4, 6, 8, 10)}
     expected |= {f"time_images_fine_tuning_k{size}": 1 for size in (2, 4, 6, 8, 10)}
-    expected |= {"scorecard": 1, "results_page": 1}
+    expected |= {"scorecard": 1, "cost": 1, "results_page": 1}
     assert jobs == expected
 
 

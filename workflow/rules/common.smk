@@ -102,6 +102,8 @@ translation, super_resolution = settings.translation, settings.super_resolution
 RESULTS = f"results/{settings.scale}"
 PICTURES = f"paper_figures/{settings.scale}"
 LOGS = f"{RESULTS}/logs"
+# Of each job its time, CPU time and memory, as Snakemake records them.
+BENCHMARKS = f"{RESULTS}/benchmarks"
 CHECKPOINTS = f"{RESULTS}/checkpoints"
 TEXT = f"{RESULTS}/data/translation"
 TRANSLATION = f"{RESULTS}/translation"

@@ -8,6 +8,8 @@ rule prepare_text:
         manifest=f"{TEXT}/train/manifest.json",
     log:
         f"{LOGS}/prepare_text.log",
+    benchmark:
+        f"{BENCHMARKS}/prepare_text.jsonl"
     conda:
         ENVIRONMENT
     resources:
@@ -29,6 +31,8 @@ rule prepare_images:
         dev=f"{IMAGES}/dev/manifest.json",
     log:
         f"{LOGS}/prepare_images.log",
+    benchmark:
+        f"{BENCHMARKS}/prepare_images.jsonl"
     conda:
         ENVIRONMENT
     resources:

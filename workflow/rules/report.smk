@@ -24,6 +24,8 @@ rule tables:
         touch(f"{MADE}/tables"),
     log:
         f"{LOGS}/tables.log",
+    benchmark:
+        f"{BENCHMARKS}/tables.jsonl"
     conda:
         ENVIRONMENT
     resources:
@@ -53,6 +55,8 @@ rule figures:
         touch(f"{MADE}/figures"),
     log:
         f"{LOGS}/figures.log",
+    benchmark:
+        f"{BENCHMARKS}/figures.jsonl"
     conda:
         ENVIRONMENT
     resources:
@@ -94,6 +98,8 @@ rule image_tables:
         touch(f"{MADE}/image_tables"),
     log:
         f"{LOGS}/image_tables.log",
+    benchmark:
+        f"{BENCHMARKS}/image_tables.jsonl"
     conda:
         ENVIRONMENT
     resources:
@@ -120,6 +126,8 @@ rule table3:
         touch(f"{MADE}/table3"),
     log:
         f"{LOGS}/table3.log",
+    benchmark:
+        f"{BENCHMARKS}/table3.jsonl"
     conda:
         ENVIRONMENT
     resources:
@@ -152,6 +160,8 @@ rule image_figures:
         touch(f"{MADE}/image_figures"),
     log:
         f"{LOGS}/image_figures.log",
+    benchmark:
+        f"{BENCHMARKS}/image_figures.jsonl"
     conda:
         ENVIRONMENT
     resources:
@@ -184,6 +194,8 @@ rule speed_tables:
         touch(f"{MADE}/speed_tables"),
     log:
         f"{LOGS}/speed_tables.log",
+    benchmark:
+        f"{BENCHMARKS}/speed_tables.jsonl"
     conda:
         ENVIRONMENT
     resources:
@@ -214,6 +226,8 @@ rule speed_figures:
         touch(f"{MADE}/speed_figures"),
     log:
         f"{LOGS}/speed_figures.log",
+    benchmark:
+        f"{BENCHMARKS}/speed_figures.jsonl"
     conda:
         ENVIRONMENT
     resources:
@@ -256,6 +270,8 @@ rule scorecard:
         touch(f"{MADE}/scorecard"),
     log:
         f"{LOGS}/scorecard.log",
+    benchmark:
+        f"{BENCHMARKS}/scorecard.jsonl"
     conda:
         ENVIRONMENT
     resources:
@@ -270,7 +286,11 @@ rule scorecard:
         "bpd scorecard --settings {params.settings:q} --tables {params.folder} --trace {input.trace} > {log} 2>&1"
 
 
-rule results_page:
+COST = [*table_files("cost"), f"{MADE}/cost"]
+
+
+# The records of jobs are no input: one that is lost, or older than they are, is no reason to run a job again.
+rule cost:
     input:
         TABLES,
         IMAGE_TABLES,
@@ -280,11 +300,45 @@ rule results_page:
         IMAGE_FIGURES,
         SPEED_FIGURES,
     output:
+        table_outputs("cost", category="Cost"),
+        touch(f"{MADE}/cost"),
+    log:
+        f"{LOGS}/cost.log",
+    benchmark:
+        f"{BENCHMARKS}/cost.jsonl"
+    conda:
+        ENVIRONMENT
+    resources:
+        gpu=0,
+        runtime=15,
+        mem_mb=2000,
+    params:
+        settings=as_json(settings),
+        code=stage_version("cost"),
+        results=lambda wildcards, output: RESULTS,
+        folder=lambda wildcards, output: folder_of(output[0]),
+    shell:
+        "bpd cost --settings {params.settings:q} --results {params.results} --output {params.folder} > {log} 2>&1"
+
+
+rule results_page:
+    input:
+        TABLES,
+        IMAGE_TABLES,
+        SPEED_TABLES,
+        SCORECARD,
+        FIGURES,
+        IMAGE_FIGURES,
+        SPEED_FIGURES,
+        COST,
+    output:
         f"{RESULTS}/README.md",
         in_report(f"{RESULTS}/config.yaml", "config", "Configuration"),
         touch(f"{MADE}/results_page"),
     log:
         f"{LOGS}/results_page.log",
+    benchmark:
+        f"{BENCHMARKS}/results_page.jsonl"
     conda:
         ENVIRONMENT
     resources:

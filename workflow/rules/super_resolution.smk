@@ -47,6 +47,8 @@ for seed in settings.seeds:
                 directory(f"{root_of(seed)}/super_resolution/{name}/tensorboard"),
             log:
                 f"{LOGS}/{rule_name(f'train_images_{name}', seed)}.log",
+            benchmark:
+                f"{BENCHMARKS}/{rule_name(f'train_images_{name}', seed)}.jsonl"
             # What everything else waits for goes first.
             priority: 20 if name == "base" else 0
             retries: RETRIES
@@ -88,6 +90,8 @@ for seed in settings.seeds:
                 image_heads_files(name, seed),
             log:
                 f"{LOGS}/{rule_name(f'decode_images_{name}', seed)}.log",
+            benchmark:
+                f"{BENCHMARKS}/{rule_name(f'decode_images_{name}', seed)}.jsonl"
             conda:
                 ENVIRONMENT
             resources:
@@ -119,6 +123,8 @@ for name in TIMED_IMAGE_MODELS:
             ),
         log:
             f"{LOGS}/time_images_{name}.log",
+        benchmark:
+            f"{BENCHMARKS}/time_images_{name}.jsonl"
         conda:
             ENVIRONMENT
         threads: ALL_CORES
@@ -153,6 +159,8 @@ for seed in settings.seeds:
             [path.replace(".jsonl", ".quality.jsonl") for path in IMAGE_RECORDS[seed]],
         log:
             f"{LOGS}/{rule_name('score_images', seed)}.log",
+        benchmark:
+            f"{BENCHMARKS}/{rule_name('score_images', seed)}.jsonl"
         conda:
             ENVIRONMENT
         resources:
@@ -175,6 +183,8 @@ rule build_survey:
         f"{SURVEY}/survey.json",
     log:
         f"{LOGS}/build_survey.log",
+    benchmark:
+        f"{BENCHMARKS}/build_survey.jsonl"
     conda:
         ENVIRONMENT
     resources:
@@ -199,6 +209,8 @@ rule score_survey:
         f"{SURVEY}/preference.json",
     log:
         f"{LOGS}/score_survey.log",
+    benchmark:
+        f"{BENCHMARKS}/score_survey.jsonl"
     conda:
         ENVIRONMENT
     resources:

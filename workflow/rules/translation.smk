@@ -39,6 +39,8 @@ for seed in settings.seeds:
                 directory(f"{root_of(seed)}/translation/{name}/tensorboard"),
             log:
                 f"{LOGS}/{rule_name(f'train_{name}', seed)}.log",
+            benchmark:
+                f"{BENCHMARKS}/{rule_name(f'train_{name}', seed)}.jsonl"
             # What everything else waits for goes first.
             priority: 20
             retries: RETRIES
@@ -71,6 +73,8 @@ for seed in settings.seeds:
             f"{root_of(seed)}/translation/distillation/shard_{{shard}}.jsonl",
         log:
             f"{LOGS}/{rule_name('distill_shard', seed)}_{{shard}}.log",
+        benchmark:
+            f"{BENCHMARKS}/{rule_name('distill_shard', seed)}_{{shard}}.jsonl"
         priority: 10
         retries: RETRIES
         conda:
@@ -102,6 +106,8 @@ for seed in settings.seeds:
             f"{distilled_of(seed)}/manifest.json",
         log:
             f"{LOGS}/{rule_name('merge_distillation', seed)}.log",
+        benchmark:
+            f"{BENCHMARKS}/{rule_name('merge_distillation', seed)}.jsonl"
         conda:
             ENVIRONMENT
         resources:
@@ -137,6 +143,8 @@ for seed in settings.seeds:
                 directory(f"{root_of(seed)}/translation/{name}/tensorboard"),
             log:
                 f"{LOGS}/{rule_name(f'train_{name}', seed)}.log",
+            benchmark:
+                f"{BENCHMARKS}/{rule_name(f'train_{name}', seed)}.jsonl"
             retries: RETRIES
             conda:
                 ENVIRONMENT
@@ -172,6 +180,8 @@ for seed in settings.seeds:
                 heads_files(name, seed),
             log:
                 f"{LOGS}/{rule_name(f'decode_{name}', seed)}.log",
+            benchmark:
+                f"{BENCHMARKS}/{rule_name(f'decode_{name}', seed)}.jsonl"
             conda:
                 ENVIRONMENT
             resources:
@@ -201,6 +211,8 @@ for name in TIMED_MODELS:
             time_files("translation", name, grid.time_settings(translation)),
         log:
             f"{LOGS}/time_{name}.log",
+        benchmark:
+            f"{BENCHMARKS}/time_{name}.jsonl"
         conda:
             ENVIRONMENT
         threads: ALL_CORES
@@ -233,6 +245,8 @@ for seed in settings.seeds:
             [path.replace(".jsonl", ".score.json") for path in RECORDS[seed]],
         log:
             f"{LOGS}/{rule_name('score_translation', seed)}.log",
+        benchmark:
+            f"{BENCHMARKS}/{rule_name('score_translation', seed)}.jsonl"
         conda:
             ENVIRONMENT
         resources:
@@ -254,6 +268,8 @@ rule trace_translation:
         f"{TRANSLATION}/trace.json",
     log:
         f"{LOGS}/trace_translation.log",
+    benchmark:
+        f"{BENCHMARKS}/trace_translation.jsonl"
     conda:
         ENVIRONMENT
     resources:
