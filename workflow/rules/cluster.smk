@@ -3,6 +3,9 @@
 
 from snakemake.exceptions import WorkflowError
 
+# As many as `bpd decode` takes at once.
+IMAGES_PER_BATCH = 64
+
 
 def default_resource(name):
     """Return what --default-resources or a profile's `default-resources` gives for `name`, as text, or None."""
@@ -32,6 +35,12 @@ def cards_of(training):
     return max(
         count for count in range(1, most + 1) if training.micro_batches % count == 0
     )
+
+
+def cards_of_decoding(images):
+    """Return how many cards share the decoding of `images` dev images, None for all: at most `gpu_per_decoding`."""
+    most = default_number("gpu_per_decoding", 1)
+    return most if images is None else min(most, -(-images // IMAGES_PER_BATCH))
 
 
 # A training that dies of something passing is started once more and goes on; a profile may give it more starts. Not by

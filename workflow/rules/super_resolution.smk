@@ -28,6 +28,7 @@ IMAGE_TIMINGS = [
     )
 ]
 SURVEY = f"{SUPER_RESOLUTION}/survey"
+DECODING_CARDS = cards_of_decoding(super_resolution.decoding.images)
 VOTES = sorted(str(path) for path in Path(f"{SURVEY}/votes").glob("*.csv"))
 
 
@@ -56,6 +57,7 @@ for seed in settings.seeds:
                 ENVIRONMENT
             resources:
                 gpu=cards,
+                processes=cards,
                 runtime=2880,
                 mem_mb=16000 * cards,
             params:
@@ -71,7 +73,7 @@ for seed in settings.seeds:
                 work=checkpoints_of("super_resolution", name, seed),
             shell:
                 "bpd train --settings {params.settings:q} --data {params.data} {params.base} --work {params.work}"
-                " --output {params.folder} > {log} 2>&1"
+                " --processes {resources.processes} --output {params.folder} > {log} 2>&1"
 
 
 for seed in settings.seeds:
@@ -95,9 +97,10 @@ for seed in settings.seeds:
             conda:
                 ENVIRONMENT
             resources:
-                gpu=1,
+                gpu=DECODING_CARDS,
+                processes=DECODING_CARDS,
                 runtime=1440,
-                mem_mb=16000,
+                mem_mb=16000 * DECODING_CARDS,
             params:
                 settings=as_json(image_grid.decode_settings(super_resolution, name)),
                 code=stage_version("decode_images"),
@@ -105,7 +108,7 @@ for seed in settings.seeds:
                 model=lambda wildcards, input: folder_of(input.model[0]),
             shell:
                 "bpd decode --settings {params.settings:q} --model {params.model} --data {params.data}"
-                " --output {params.model}/decode > {log} 2>&1"
+                " --processes {resources.processes} --output {params.model}/decode > {log} 2>&1"
 
 
 for name in TIMED_IMAGE_MODELS:

@@ -48,6 +48,7 @@ for seed in settings.seeds:
                 ENVIRONMENT
             resources:
                 gpu=cards,
+                processes=cards,
                 runtime=2880,
                 mem_mb=16000 * cards,
             params:
@@ -58,7 +59,7 @@ for seed in settings.seeds:
                 work=checkpoints_of("translation", name, seed),
             shell:
                 "bpd train --settings {params.settings:q} --data {params.data} --work {params.work}"
-                " --output {params.folder} > {log} 2>&1"
+                " --processes {resources.processes} --output {params.folder} > {log} 2>&1"
 
 
 for seed in settings.seeds:
@@ -150,6 +151,7 @@ for seed in settings.seeds:
                 ENVIRONMENT
             resources:
                 gpu=cards,
+                processes=cards,
                 runtime=2880,
                 mem_mb=16000 * cards,
             params:
@@ -162,7 +164,8 @@ for seed in settings.seeds:
                 work=checkpoints_of("translation", name, seed),
             shell:
                 "bpd train --settings {params.settings:q} --data {params.data} {params.distilled}"
-                " --base {params.base} --work {params.work} --output {params.folder} > {log} 2>&1"
+                " --base {params.base} --work {params.work} --processes {resources.processes} --output {params.folder}"
+                " > {log} 2>&1"
 
 
 for seed in settings.seeds:
