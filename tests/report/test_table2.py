@@ -5,6 +5,7 @@ import pytest
 from bpd.errors import BpdError
 from bpd.report.image_scores import ImageScores
 from bpd.report.table2 import is_damaged, source_of, table2
+from bpd.report.table_files import markdown_page
 from bpd.report.tables import GAP, write_table
 from tests.report.example_images import SETTINGS, write_score
 
@@ -162,7 +163,8 @@ def test_cells_come_from_their_model_and_criterion():
     ]
 
 
-def test_the_table_is_written_three_ways(table, tmp_path):
+def test_the_table_is_written_four_ways(table, tmp_path):
     paths = write_table(table, tmp_path / "tables")
-    assert [path.name for path in paths] == ["table2.csv", "table2.md", "table2.tex"]
-    assert [path.read_text(encoding="utf-8") for path in paths] == [table.csv(), table.markdown(), table.latex()]
+    assert [path.name for path in paths] == ["table2.csv", "table2.md", "table2.tex", "table2.html"]
+    expected = [table.csv(), table.markdown(), table.latex(), markdown_page(table.markdown(), "table2")]
+    assert [path.read_text(encoding="utf-8") for path in paths] == expected

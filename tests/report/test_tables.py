@@ -4,6 +4,7 @@ import math
 import pytest
 
 from bpd.report.scores import Scores
+from bpd.report.table_files import markdown_page
 from bpd.report.tables import GAP, approximate_table, table1, write_table
 from tests.report.example_results import SETTINGS, write_score
 
@@ -158,10 +159,11 @@ def test_every_latex_row_has_as_many_cells_as_columns(table):
     assert all(row.endswith("\\\\") for row in body)
 
 
-def test_a_table_is_written_three_ways(table, tmp_path):
+def test_a_table_is_written_four_ways(table, tmp_path):
     folder = tmp_path / "new" / "tables"
     paths = write_table(table, folder)
-    assert [path.name for path in paths] == ["table1.csv", "table1.md", "table1.tex"]
-    assert [path.read_text(encoding="utf-8") for path in paths] == [table.csv(), table.markdown(), table.latex()]
+    assert [path.name for path in paths] == ["table1.csv", "table1.md", "table1.tex", "table1.html"]
+    expected = [table.csv(), table.markdown(), table.latex(), markdown_page(table.markdown(), "table1")]
+    assert [path.read_text(encoding="utf-8") for path in paths] == expected
     with open(paths[0], encoding="utf-8", newline="") as stream:
         assert len(list(csv.DictReader(stream))) == len(table.cells) == 12
