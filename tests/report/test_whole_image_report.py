@@ -15,7 +15,7 @@ from tests.report.example_images import drawn_images, score_path, write_image_re
 from tests.report.example_results import environment_without_display
 
 FIGURES = ("acceptance_map", "gallery", "image_accepted_blocks", "image_training_curves")
-TABLES = ("image_scores.csv", "table2.csv", "table2.md", "table2.tex")
+TABLES = ("image_scores.csv", "table2.csv", "table2.md", "table2.tex", "table2.html")
 SCRIPT = """
 import sys
 from pathlib import Path
