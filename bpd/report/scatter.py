@@ -129,5 +129,5 @@ def _draw(axes: Axes, points: Points, baseline: float | None, *, hollow: bool) -
         )
     if baseline is not None:
         label = "Baseline, greedy" + suffix
-        axes.axhline(baseline, color=COLOURS["base"], linewidth=0.9, linestyle="-." if hollow else ":", label=label)
+        axes.axhline(baseline, color=COLOURS["base"], linewidth=0.9, linestyle=":", label=label)
     axes.margins(x=0.08, y=0.12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,13 @@ from bpd.report.published import published
 from bpd.report.style import COLOURS, new_figure
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _CHARACTER_INCHES = 0.085
 _GAP_INCHES = 0.08
 _ROW_INCHES = 0.34
+_LINE_INCHES = 0.27
 _REJECTED = "#8A8A8A"
 
 
@@ -86,33 +89,38 @@ def trace_figure(trace: dict[str, Any], scale: str) -> Figure:
     ]
     widths = [sum(_width(piece) + _GAP_INCHES for piece, _ in row) for row in rows]
     width = max(6.4, max(widths) + 1.0)
-    height = _ROW_INCHES * len(rows) + 1.75
+    line = int(width / 0.08)
+    sizes, theirs = accepted_sizes(trace), published()["trace"]["accepted"]
+    above = textwrap.wrap(f"Source: {trace['source']}", line)
+    below = [
+        *textwrap.wrap(f"Output: {trace['translation']}", line),
+        *textwrap.wrap(f"Accepted here, {len(sizes)} steps: {', '.join(map(str, sizes))}", line),
+        f"Published example (k = 10), {len(theirs)} steps: {', '.join(map(str, theirs))}",
+    ]
+    top = 0.65 + _LINE_INCHES * len(above)
+    bottom = top + _ROW_INCHES * len(rows) + 0.08
+    height = bottom + _LINE_INCHES * len(below)
     figure = new_figure(width, height)
     figure.set_layout_engine("none")
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_xlim(0, width)
     axes.set_ylim(height, 0)
     axes.axis("off")
-    line = max(40, int(width / 0.082))
     title = f"{trace['model']}, exact criterion, scale {scale} (coloured: accepted; grey: rejected)"
     axes.text(0.15, 0.25, title, fontsize=9, va="center", fontweight="bold")
-    axes.text(0.15, 0.52, _shortened(f"Source: {trace['source']}", line), fontsize=9, va="center", parse_math=False)
-    top = 0.92
+    _write(axes, above, 0.52)
     for number, row in enumerate(rows):
         _draw_row(axes, number, row, top + _ROW_INCHES * number)
-    sizes, theirs = accepted_sizes(trace), published()["trace"]["accepted"]
-    bottom = top + _ROW_INCHES * len(rows) + 0.08
-    axes.text(
-        0.15, bottom, _shortened(f"Output: {trace['translation']}", line), fontsize=9, va="center", parse_math=False
-    )
-    here = _shortened(f"Accepted here, {len(sizes)} steps: {', '.join(map(str, sizes))}", line)
-    published_steps = f"Published example (k = 10), {len(theirs)} steps: {', '.join(map(str, theirs))}"
-    axes.text(0.15, bottom + 0.27, here, fontsize=9, va="center")
-    axes.text(0.15, bottom + 0.54, published_steps, fontsize=9, va="center")
+    _write(axes, below, bottom)
     return figure
 
 
-def _draw_row(axes: Any, number: int, row: list[tuple[str, bool]], y: float) -> None:
+def _write(axes: Axes, lines: list[str], top: float) -> None:
+    for number, line in enumerate(lines):
+        axes.text(0.15, top + _LINE_INCHES * number, line, fontsize=9, va="center", parse_math=False)
+
+
+def _draw_row(axes: Axes, number: int, row: list[tuple[str, bool]], y: float) -> None:
     from matplotlib.patches import Rectangle
 
     accepted = sum(kept for _, kept in row)
@@ -143,7 +151,3 @@ def _width(piece: str) -> float:
 
 def _code(piece: str) -> str:
     return f"`{piece.replace('|', chr(92) + '|').replace('`', chr(39))}`"
-
-
-def _shortened(text: str, characters: int) -> str:
-    return text if len(text) <= characters else text[: characters - 1] + "…"
