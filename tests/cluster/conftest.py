@@ -5,6 +5,7 @@
 - `test_requests.py` needs no cluster: a stand-in, `recorder.py`, hears what is asked of Slurm.
 - `test_jobs.py`: what a job is given, with the three rules of `Snakefile`.
 - `test_recovery.py`: jobs and runs that are killed. `test_whole_run.py`: the whole workflow against a local run.
+- `kills.py`: no test but a tool, for many kills at random moments.
 """
 
 from __future__ import annotations
