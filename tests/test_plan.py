@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import subprocess
 import sys
 from copy import deepcopy
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpd import grid, image_grid
+from bpd.commands.plan import plan, plan_text
 from bpd.config import Config, load_config, validate_section
 from bpd.errors import BpdError
 from bpd.models.model_folder import build_model
@@ -340,3 +342,13 @@ def test_problems_are_told_without_a_traceback(words, message):
 def test_help_explains_every_option():
     shown = run("plan", "--help").stdout
     assert all(option in shown for option in ("--config", "--gpus", "--gpus-per-training", "--measured", "--json"))
+
+
+def test_the_readme_shows_the_paper_scale_as_the_command_does():
+    said = [line.strip() for line in plan_text(plan(ROOT / "config" / "paper.yaml", 8, 1, None), 400).splitlines()]
+    shown = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = [line for line in said if line.startswith("|")]
+    assert len(table) == len(STAGES) + 3
+    assert "\n".join(table) in shown
+    (hours,) = [re.search(r"about (\d+) hours", line).group(1) for line in said if line.startswith("Wall time")]
+    assert f"about {hours} hours of wall time on 8 GPUs" in shown
