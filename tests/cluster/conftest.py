@@ -32,5 +32,5 @@ def cluster() -> None:
 def profile(cluster: None, tmp_path: Path) -> Iterator[Path]:
     """The Slurm profile for a cluster without accounting; no job outlives its test."""
     yield edited_profile(tmp_path, "slurm-status-command", "slurm-no-account", gpu_per_training=2)
-    if left := jobs():
+    if left := jobs(tmp_path):
         subprocess.run(["scancel", *left], check=True)

@@ -30,16 +30,18 @@ def finish(run: subprocess.Popen) -> str:
     return said
 
 
-def jobs(state: str = "pending,running,completing") -> list[str]:
-    """Return the numbers of the cluster's jobs in these states, in the order they came."""
-    command = ["squeue", "--noheader", "--format=%i", f"--states={state}"]
-    return sorted(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split(), key=int)
+def jobs(folder: Path, state: str = "pending,running,completing") -> list[str]:
+    """Return the numbers of the jobs in these states that were sent from `folder`, in the order they came."""
+    command = ["squeue", "--noheader", "--format=%i %Z", f"--states={state}"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = dict(line.split(" ", 1) for line in said.splitlines())
+    return sorted((number for number, place in found.items() if Path(place) == folder), key=int)
 
 
-def wait_until_gone(numbers: list[str]) -> None:
-    """Wait until none of these jobs runs any more."""
+def wait_until_gone(folder: Path) -> None:
+    """Wait until no job that was sent from `folder` is left."""
     for _ in range(600):
-        if not set(numbers) & set(jobs()):
+        if not jobs(folder):
             return
         time.sleep(0.2)
-    raise AssertionError(f"jobs {numbers} are still there after two minutes")
+    raise AssertionError(f"jobs {jobs(folder)} of {folder} are still there after two minutes")

@@ -63,17 +63,17 @@ class KilledRun:
         """Kill the driver with SIGKILL, cancel the jobs it leaves behind and unlock the folder."""
         os.killpg(self.driver.pid, signal.SIGKILL)
         self.driver.wait()
-        left = jobs()
+        left = jobs(self.folder)
         if left:
             subprocess.run(["scancel", *left], check=True)
-            wait_until_gone(left)
+            wait_until_gone(self.folder)
         unlocked = snakemake(*self.words, "--unlock", folder=self.folder)
         assert unlocked.returncode == 0, unlocked.stdout + unlocked.stderr
         return f"the driver, {len(left)} jobs left behind"
 
     def kill_job(self, chance: random.Random) -> str | None:
         """Cancel one of the running jobs and return its number; None where none runs."""
-        running = jobs("running")
+        running = jobs(self.folder, "running")
         if not running:
             return None
         number = chance.choice(running)

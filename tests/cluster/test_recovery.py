@@ -24,7 +24,7 @@ def words(tmp_path) -> list[str]:
 def test_a_cancelled_training_is_sent_again_and_goes_on(words, profile, tmp_path):
     run = start(*words, folder=tmp_path, profile=profile)
     wait_for_checkpoint(tmp_path, run)
-    cancelled = jobs("running")
+    cancelled = jobs(tmp_path, "running")
     subprocess.run(["scancel", *cancelled], check=True)
     said = finish(run)
     assert "SLURM status is: 'CANCELLED'" in said and len(cancelled) == 1
@@ -48,11 +48,11 @@ def test_a_run_whose_driver_was_killed_goes_on_once_its_jobs_are_cancelled(words
     wait_for_checkpoint(tmp_path, run)
     os.killpg(run.pid, signal.SIGKILL)
     run.communicate()
-    orphans = jobs()
+    orphans = jobs(tmp_path)
     time.sleep(1)
-    assert orphans and jobs() == orphans, "its jobs run on without a driver"
+    assert orphans and jobs(tmp_path) == orphans, "its jobs run on without a driver"
     subprocess.run(["scancel", *orphans], check=True)
-    wait_until_gone(orphans)
+    wait_until_gone(tmp_path)
     assert not (tmp_path / TARGET).exists()
     unlocked = snakemake("--configfile", "tiny.yaml", "--unlock", folder=tmp_path, snakefile=SNAKEFILE)
     assert unlocked.returncode == 0, unlocked.stdout + unlocked.stderr
