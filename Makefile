@@ -47,8 +47,8 @@ test: $(INSTALLED)  ## Run the tests.
 
 test-cluster: $(INSTALLED)  ## Run the tests that need Slurm, on a cluster of one node made for them (as root).
 	@trap tests/cluster/stop EXIT; trap 'exit 130' INT TERM; \
-		tests/cluster/start && BPD_TEST_CLUSTER=1 $(BIN)/python -m pytest -n 4 --dist worksteal -m cluster -q \
-		tests/cluster/test_whole_run.py tests/cluster
+		tests/cluster/start && BPD_TEST_CLUSTER=1 $(BIN)/python -m pytest -n 4 --dist worksteal -q \
+		$(addprefix tests/cluster/test_,whole_run.py recovery.py jobs.py)
 
 lint: $(INSTALLED)  ## Check style: ruff, snakefmt and snakemake's own linter.
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
