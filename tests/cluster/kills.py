@@ -36,7 +36,7 @@ class KilledRun:
 
     def __init__(self, folder: Path, scale: str) -> None:
         self.folder, self.words = folder, ("--config", f"scale={scale}")
-        self.profile = edited_profile(folder, "slurm-status-command", "slurm-no-account")
+        self.profile = edited_profile(folder, "slurm-status-command", "slurm-no-account", gpu_per_training=2)
         self.driver: subprocess.Popen | None = None
 
     def start(self) -> None:

@@ -245,3 +245,19 @@ def test_the_link_beside_the_readme_leads_to_the_profile():
     link = ROOT / "slurm"
     assert link.is_symlink() and not Path(os.readlink(link)).is_absolute()
     assert link.resolve() == PROFILE
+
+
+@pytest.mark.parametrize(("config", "cards"), [("smoke", 1), ("mini", 1), ("paper", 4)])
+def test_no_more_cards_share_the_images_than_have_a_batch_to_decode(config, cards, tmp_path):
+    words = ["decode_images_base", "--dry-run", "--default-resources", "gpu_per_decoding=4"]
+    result = subprocess.run(
+        snakemake_command(*words, "--config", f"scale={config}", snakefile=SNAKEFILE),
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+    said = result.stdout + result.stderr
+    assert result.returncode == 0, said
+    (asked,) = re.findall(r"rule decode_images_base:.*?resources: .*?\bgpu=(\d+), processes=(\d+)", said, re.DOTALL)
+    assert asked == (str(cards), str(cards))

@@ -28,7 +28,10 @@ IMAGE_TIMINGS = [
     )
 ]
 SURVEY = f"{SUPER_RESOLUTION}/survey"
-DECODING_CARDS = cards_of_decoding(super_resolution.decoding.images)
+DRAWN_FACES = super_resolution.data.drawn_faces
+DECODING_CARDS = cards_of_decoding(
+    super_resolution.decoding.images or (DRAWN_FACES and DRAWN_FACES.dev_images)
+)
 VOTES = sorted(str(path) for path in Path(f"{SURVEY}/votes").glob("*.csv"))
 
 
