@@ -15,9 +15,11 @@ class KeyValueCache:
 
     def __init__(self, layers: int, batch: int, heads: int, width: int, like: Tensor, capacity: int = 64) -> None:
         self.lengths = [0] * batch
-        shape = (layers, 2, batch, heads, capacity, width)
-        self._store = torch.zeros(shape, dtype=like.dtype, device=like.device)
-        self._columns: int | Tensor = 0
+        self._heads, self._width = heads, width
+        # A layer's keys and values lie beside each other, as its projection gives them.
+        self._store = [like.new_zeros((batch, capacity, 2 * heads * width)) for _ in range(layers)]
+        self._columns: slice | Tensor = slice(0, 0)
+        self._rows: Tensor | None = None
         self._visible = 0
 
     @property
@@ -25,41 +27,44 @@ class KeyValueCache:
         """The number of rows."""
         return len(self.lengths)
 
-    def reserve(self, block: int) -> tuple[Tensor, Tensor | None]:
+    def reserve(self, block: int) -> tuple[slice | Tensor, Tensor | None]:
         """Make room for `block` new entries a row; return their positions and the mask of the coming attention.
 
-        Positions are [block] where all rows have one length, else [batch, block]. The mask is none where a single
-        new entry sees all there is, else true where new entry i of a row may look: broadcastable to
-        [batch, 1, block, keys].
+        Positions index a table of positions: a slice where all rows have one length, else [batch, block]. The mask is
+        none where a single new entry sees all there is, else true where new entry i of a row may look: broadcastable
+        to [batch, 1, block, keys].
         """
         longest = max(self.lengths)
         self._visible = longest + block
-        if self._visible > self._store.shape[-2]:
-            self._grow(max(self._visible, 2 * self._store.shape[-2]))
-        device = self._store.device
+        capacity = self._store[0].shape[1]
+        if self._visible > capacity:
+            self._grow(max(self._visible, 2 * capacity))
+        device = self._store[0].device
         if min(self.lengths) == longest:
-            self._columns = longest
-            positions = torch.arange(longest, self._visible, device=device)
-            mask = None if block == 1 else torch.arange(self._visible, device=device) <= positions[:, None]
-            return positions, mask
+            self._columns = slice(longest, self._visible)
+            if block == 1:
+                return self._columns, None
+            mask = torch.ones((block, self._visible), dtype=torch.bool, device=device).tril_(longest)
+            return self._columns, mask
         starts = torch.tensor(self.lengths, device=device)
-        positions = starts[:, None] + torch.arange(block, device=device)
-        self._columns = positions
-        mask = torch.arange(self._visible, device=device) <= positions[:, :, None]
-        return positions, mask[:, None]
+        self._columns = starts[:, None] + torch.arange(block, device=device)
+        self._rows = torch.arange(self.batch, device=device)[:, None]
+        mask = torch.arange(self._visible, device=device) <= self._columns[:, :, None]
+        return self._columns, mask[:, None]
 
-    def write(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Store `key` and `value` [batch, heads, block, width] in the reserved places; return all visible ones."""
-        keys, values = self._store[layer]
-        key, value = key.to(keys.dtype), value.to(keys.dtype)
-        if isinstance(self._columns, int):
-            keys[:, :, self._columns : self._visible] = key
-            values[:, :, self._columns : self._visible] = value
+    def write(self, layer: int, key_value: Tensor) -> tuple[Tensor, Tensor]:
+        """Store a layer's keys and values [batch, block, 2·d_model] in the reserved places; return all visible ones.
+
+        Those are [batch, heads, keys, width] each.
+        """
+        store = self._store[layer]
+        if isinstance(self._columns, slice):
+            store[:, self._columns] = key_value
         else:
-            rows = torch.arange(self.batch, device=key.device)[:, None]
-            keys[rows, :, self._columns] = key.transpose(1, 2)
-            values[rows, :, self._columns] = value.transpose(1, 2)
-        return keys[:, :, : self._visible], values[:, :, : self._visible]
+            store[self._rows, self._columns] = key_value.to(store.dtype)
+        seen = store[:, : self._visible].view(self.batch, self._visible, 2, self._heads, self._width)
+        keys, values = seen.permute(2, 0, 3, 1, 4).unbind(0)
+        return keys, values
 
     def extend(self, block: int) -> None:
         """Count the reserved entries as valid."""
@@ -73,19 +78,19 @@ class KeyValueCache:
 
     def select(self, rows: list[int]) -> None:
         """Keep, reorder or duplicate rows."""
+        index = torch.tensor(rows, device=self._store[0].device)
         longest = max(self.lengths)
-        index = torch.tensor(rows, device=self._store.device)
-        if longest * 2 < self._store.shape[-2] or len(rows) > self.batch:
-            layers, two, _, heads, capacity, width = self._store.shape
-            store = self._store.new_zeros((layers, two, len(rows), heads, capacity, width))
-            store[..., :longest, :] = self._store[..., :longest, :].index_select(2, index)
-            self._store = store
-        else:
-            self._store = self._store.index_select(2, index)
+        for layer, store in enumerate(self._store):
+            if longest * 2 < store.shape[1] or len(rows) > self.batch:
+                kept = store.new_zeros((len(rows), *store.shape[1:]))
+                kept[:, :longest] = store[:, :longest].index_select(0, index)
+                self._store[layer] = kept
+            else:
+                self._store[layer] = store.index_select(0, index)
         self.lengths = [self.lengths[row] for row in rows]
 
     def _grow(self, capacity: int) -> None:
-        *outer, held, width = self._store.shape
-        store = self._store.new_zeros((*outer, capacity, width))
-        store[..., :held, :] = self._store
-        self._store = store
+        for layer, store in enumerate(self._store):
+            grown = store.new_zeros((store.shape[0], capacity, store.shape[2]))
+            grown[:, : store.shape[1]] = store
+            self._store[layer] = grown

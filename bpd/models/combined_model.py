@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from bpd.models.decoding_weights import DecodingWeights, decoding_weights
 from bpd.models.proposal_heads import ProposalHeads
 
 
@@ -18,6 +19,19 @@ class CombinedModel(nn.Module):
     pad_id: int
     transformer: nn.Module
     heads: ProposalHeads | None
+    _decoding_weights: DecodingWeights | None = None
+
+    def decoding_weights(self) -> DecodingWeights:
+        """Return the weights laid out for decoding: kept until they change, or the model is trained again."""
+        if self._decoding_weights is None or not self._decoding_weights.is_of(self):
+            self._decoding_weights = decoding_weights(self, self.output_weight, self.output_bias)
+        return self._decoding_weights
+
+    def train(self, mode: bool = True) -> CombinedModel:
+        """Set the mode of training; the copies made for decoding are given up with the first step towards it."""
+        if mode:
+            self._decoding_weights = None
+        return super().train(mode)
 
     def training_states(self, source: Tensor, target: Tensor) -> Tensor:
         """Return the decoder's output [batch, target, d_model] that predicts `target` [batch, target]."""

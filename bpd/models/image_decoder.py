@@ -7,20 +7,25 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from bpd.models.decoding_weights import DecodingWeights
 from bpd.models.head_scores import HeadScores
 from bpd.models.image_transformer import ImageTransformer
 from bpd.models.local_cache import LocalCache
-from bpd.models.proposal_heads import ProposalHeads
 
 
 class CachedImageDecoder:
     """Incremental decoding: each token's keys and values are computed once and kept while a local window needs them."""
 
     def __init__(
-        self, transformer: ImageTransformer, heads: ProposalHeads | None, memory: Tensor, source: Tensor
+        self,
+        transformer: ImageTransformer,
+        weights: DecodingWeights,
+        largest_block: int,
+        memory: Tensor,
+        source: Tensor,
     ) -> None:
         self._transformer = transformer
-        self._heads = heads
+        self._weights = weights
         self._memory = memory
         self._source = source
         config = transformer.config
@@ -28,7 +33,6 @@ class CachedImageDecoder:
         # The tokens so far, where they stand in the image, with room for a block beyond its end.
         self._written = source.new_zeros((len(memory), transformer.output_length + 1))
         # A window needs its own block of positions and the one before; beyond them lies the block being verified.
-        largest_block = 1 if heads is None else heads.block_size
         self._cache = LocalCache(
             config.decoder_layers,
             len(memory),
@@ -53,17 +57,20 @@ class CachedImageDecoder:
         transformer, cache = self._transformer, self._cache
         indices, mask = cache.reserve(tokens.shape[1])
         states = transformer.embed(tokens, indices, self._memory, self._remaining_means(tokens, indices))
-        for index, layer in enumerate(transformer.decoder_layers):
+        width = states.shape[-1]
+        for index, (layer, weights) in enumerate(zip(transformer.decoder_layers, self._weights.layers)):
             attention, cross = layer.attention, layer.cross_attention
-            query, key, value = attention.split(attention.query_key_value(states), 3)
-            keys, values = cache.write(index, key, value)
-            states = layer.attention_norm(states + attention.attend(query, keys, values, mask))
-            (query,) = cross.split(cross.query(states), 1)
-            attended = cross.attend(query, *self._memory_keys_values[index], None)
-            states = layer.cross_attention_norm(states + attended)
-            states = layer.feed_forward_norm(states + layer.feed_forward(states))
+            projected = weights.query_key_value(states)
+            keys, values = cache.write(index, projected[..., width:])
+            (query,) = attention.split(projected[..., :width], 1)
+            attended = attention.attended(query, keys, values, mask)
+            states = layer.attention_norm(weights.attention_output.added(states, attended))
+            (query,) = cross.split(weights.cross_query(states), 1)
+            attended = cross.attended(query, *self._memory_keys_values[index], None)
+            states = layer.cross_attention_norm(weights.cross_output.added(states, attended))
+            states = layer.feed_forward_norm(weights.outer.added(states, weights.inner.relu(states)))
         cache.extend(tokens.shape[1])
-        return HeadScores(transformer, self._heads, states)
+        return HeadScores(self._weights.logits, self._weights.heads, states)
 
     def _remaining_means(self, tokens: Tensor, indices: Tensor) -> Tensor | None:
         if not self._transformer.config.remaining_mean:

@@ -72,5 +72,6 @@ class ImageModel(CombinedModel):
         """
         source = torch.tensor([list(row) for row in inputs], dtype=torch.int64, device=self.device)
         memory = self.transformer.encode(source)
-        kind = CachedImageDecoder if cached else RecomputingDecoder
-        return kind(self.transformer, self.heads, memory, source)
+        if cached:
+            return CachedImageDecoder(self.transformer, self.decoding_weights(), self.block_size, memory, source)
+        return RecomputingDecoder(self.transformer, self.heads, memory, source)

@@ -61,7 +61,7 @@ class Attention(nn.Module):
         heads = self.attention_heads
         return projected.view(batch, length, parts, heads, width // (parts * heads)).permute(2, 0, 3, 1, 4).unbind(0)
 
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
+    def attended(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
         """Return the attended values [batch, length, d_model] of queries [batch, heads, length, d_head].
 
         `mask`, if given, is true where a query may look: broadcastable to [batch, heads, length, keys].
@@ -71,7 +71,11 @@ class Attention(nn.Module):
             query, key, value, attn_mask=mask, dropout_p=dropout, is_causal=causal
         )
         batch, heads, length, width = attended.shape
-        return self.output(attended.transpose(1, 2).reshape(batch, length, heads * width))
+        return attended.transpose(1, 2).reshape(batch, length, heads * width)
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
+        """Return the output projection [batch, length, d_model] of the attended values."""
+        return self.output(self.attended(query, key, value, mask, causal))
 
     def forward(self, states: Tensor, memory: Tensor | None, mask: Tensor | None, causal: bool = False) -> Tensor:
         """Return attention from `states` [batch, length, d_model] to themselves or to `memory` [batch, keys, …]."""

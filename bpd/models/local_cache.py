@@ -20,8 +20,9 @@ class LocalCache:
         self.capacity = 2 * window + largest_block
         self.lengths = [0] * batch
         self._furthest = [0] * batch
-        shape = (layers, 2, batch, heads, self.capacity, width)
-        self._store = torch.zeros(shape, dtype=like.dtype, device=like.device)
+        self._heads, self._width = heads, width
+        # A layer's keys and values lie beside each other, as its projection gives them.
+        self._store = like.new_zeros((layers, batch, self.capacity, 2 * heads * width))
         self._slots: Tensor | None = None
 
     def reserve(self, block: int) -> tuple[Tensor, Tensor]:
@@ -45,18 +46,20 @@ class LocalCache:
         self._slots = indices % self.capacity
         return indices[0] if same else indices, mask[:, None]
 
-    def write(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Store `key` and `value` [batch, heads, block, width] in the reserved places; return the whole ring's."""
-        keys, values = self._store[layer]
-        key, value = key.to(keys.dtype), value.to(keys.dtype)
-        slots = self._slots
+    def write(self, layer: int, key_value: Tensor) -> tuple[Tensor, Tensor]:
+        """Store a layer's keys and values [batch, block, 2·d_model] in the reserved places; return the whole ring's.
+
+        Those are [batch, heads, capacity, width] each.
+        """
+        store, slots = self._store[layer], self._slots
+        key_value = key_value.to(store.dtype)
         if len(slots) == 1:
-            keys.index_copy_(2, slots[0], key)
-            values.index_copy_(2, slots[0], value)
+            store.index_copy_(1, slots[0], key_value)
         else:
-            rows = torch.arange(len(self.lengths), device=key.device)[:, None]
-            keys[rows, :, slots] = key.transpose(1, 2)
-            values[rows, :, slots] = value.transpose(1, 2)
+            rows = torch.arange(len(self.lengths), device=store.device)[:, None]
+            store[rows, slots] = key_value
+        ring = store.view(len(store), self.capacity, 2, self._heads, self._width)
+        keys, values = ring.permute(2, 0, 3, 1, 4).unbind(0)
         return keys, values
 
     def extend(self, block: int) -> None:
@@ -77,6 +80,6 @@ class LocalCache:
 
     def select(self, rows: list[int]) -> None:
         """Keep, reorder or duplicate rows."""
-        self._store = self._store.index_select(2, torch.tensor(rows, device=self._store.device))
+        self._store = self._store.index_select(1, torch.tensor(rows, device=self._store.device))
         self.lengths = [self.lengths[row] for row in rows]
         self._furthest = [self._furthest[row] for row in rows]

@@ -54,6 +54,14 @@ class ProposalHeads(nn.Module):
         output = states + self.residual_dropout(output)
         return output if self.norm is None else self.norm(output)
 
+    def first_head(self, states: Tensor, transformed: Tensor) -> Tensor:
+        """Return p₁'s output [*, d_model]."""
+        return self.head(1, states, transformed)
+
+    def other_heads(self, states: Tensor, transformed: Tensor) -> Tensor:
+        """Return the outputs [*, k − 1, d_model] of p₂ … p_k."""
+        return self.all_heads(states, transformed)[..., 1:, :]
+
     def all_heads(self, states: Tensor, transformed: Tensor) -> Tensor:
         """Return the outputs [*, k, d_model] of all heads."""
         output = self.output(transformed).unflatten(-1, (self.block_size, self.d_model))

@@ -8,15 +8,19 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from bpd.models.head_scores import HeadScores, Projection
+from bpd.models.head_scores import HeadScores
 from bpd.models.proposal_heads import ProposalHeads
 
 
-class PrefixDecoder(Projection, Protocol):
+class PrefixDecoder(Protocol):
     """The decoder half of a model, which reads whole prefixes."""
 
     def decode(self, prefix: Tensor, memory: Tensor, beside: Tensor | None) -> Tensor:
         """Return the decoder's output [batch, length, d_model] for its input `prefix` [batch, length]."""
+        ...
+
+    def logits(self, states: Tensor) -> Tensor:
+        """Return the logits [*, vocabulary] of `states` [*, d_model]."""
         ...
 
 
@@ -52,7 +56,7 @@ class RecomputingDecoder:
         ends = torch.tensor(lengths, device=states.device)
         columns = ends[:, None] + torch.arange(-block, 0, device=states.device)
         rows = torch.arange(len(lengths), device=states.device)[:, None]
-        return HeadScores(self._transformer, self._heads, states[rows, columns])
+        return HeadScores(self._transformer.logits, self._heads, states[rows, columns])
 
     def rewind(self, lengths: Sequence[int] | Tensor) -> None:
         """Keep the first `lengths` [batch] decoder-input tokens of each row."""

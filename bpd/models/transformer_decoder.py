@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from bpd.models.cache import KeyValueCache
+from bpd.models.decoding_weights import DecodingWeights
 from bpd.models.head_scores import HeadScores
-from bpd.models.proposal_heads import ProposalHeads
 from bpd.models.recomputing_decoder import on_host
 from bpd.models.transformer import Transformer
 
@@ -20,10 +20,10 @@ class CachedDecoder:
     """Incremental decoding: each token's keys and values are computed once."""
 
     def __init__(
-        self, transformer: Transformer, heads: ProposalHeads | None, memory: Tensor, memory_mask: Tensor | None
+        self, transformer: Transformer, weights: DecodingWeights, memory: Tensor, memory_mask: Tensor | None
     ) -> None:
         self._transformer = transformer
-        self._heads = heads
+        self._weights = weights
         config = transformer.config
         width = config.d_model // config.attention_heads
         self._cache = KeyValueCache(config.decoder_layers, len(memory), config.attention_heads, width, memory)
@@ -44,19 +44,22 @@ class CachedDecoder:
         transformer, cache = self._transformer, self._cache
         block = tokens.shape[1]
         positions, mask = cache.reserve(block)
-        signal = transformer.positions(max(self.lengths) + block)
-        states = functional.embedding(tokens, transformer.embedding.weight) * math.sqrt(transformer.config.d_model)
-        states = states + functional.embedding(positions, signal)
-        for index, layer in enumerate(transformer.decoder_layers):
+        signal = transformer.positions(max(self.lengths) + block)[positions]
+        embedded = functional.embedding(tokens, transformer.embedding.weight)
+        states = torch.add(signal, embedded, alpha=math.sqrt(transformer.config.d_model))
+        for index, (layer, weights) in enumerate(zip(transformer.decoder_layers, self._weights.layers)):
             attention, cross = layer.attention, layer.cross_attention
-            query, key, value = attention.split(attention.query_key_value(layer.attention_norm(states)), 3)
-            keys, values = cache.write(index, key, value)
-            states = states + attention.attend(query, keys, values, mask)
-            (query,) = cross.split(cross.query(layer.cross_attention_norm(states)), 1)
-            states = states + cross.attend(query, *self._memory_keys_values[index], self._memory_mask)
-            states = states + layer.feed_forward(layer.feed_forward_norm(states))
+            projected = weights.query_key_value(layer.attention_norm(states))
+            width = states.shape[-1]
+            keys, values = cache.write(index, projected[..., width:])
+            (query,) = attention.split(projected[..., :width], 1)
+            states = weights.attention_output.added(states, attention.attended(query, keys, values, mask))
+            (query,) = cross.split(weights.cross_query(layer.cross_attention_norm(states)), 1)
+            attended = cross.attended(query, *self._memory_keys_values[index], self._memory_mask)
+            states = weights.cross_output.added(states, attended)
+            states = weights.outer.added(states, weights.inner.relu(layer.feed_forward_norm(states)))
         cache.extend(block)
-        return HeadScores(transformer, self._heads, transformer.decoder_norm(states))
+        return HeadScores(self._weights.logits, self._weights.heads, transformer.decoder_norm(states))
 
     def rewind(self, lengths: Sequence[int] | Tensor) -> None:
         """Keep the first `lengths` [batch] decoder-input tokens of each row."""

@@ -68,5 +68,6 @@ class TranslationModel(CombinedModel):
         source = source_tensor([list(row) for row in inputs], self.pad_id, self.device)
         mask = padding_mask(source, self.pad_id)
         memory = self.transformer.encode(source, mask)
-        kind = CachedDecoder if cached else RecomputingDecoder
-        return kind(self.transformer, self.heads, memory, mask)
+        if cached:
+            return CachedDecoder(self.transformer, self.decoding_weights(), memory, mask)
+        return RecomputingDecoder(self.transformer, self.heads, memory, mask)

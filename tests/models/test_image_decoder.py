@@ -80,8 +80,7 @@ def cache(window: int = 4, largest_block: int = 3, batch: int = 1) -> LocalCache
 
 def advance(ring: LocalCache, block: int) -> torch.Tensor:
     _, mask = ring.reserve(block)
-    key = torch.zeros(len(ring.lengths), 1, block, 2)
-    ring.write(0, key, key)
+    ring.write(0, torch.zeros(len(ring.lengths), block, 4))
     ring.extend(block)
     return mask
 
