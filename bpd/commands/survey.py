@@ -18,7 +18,7 @@ from bpd.evaluation.preference import consistency, preferences
 from bpd.evaluation.records import DecodeRecord, read_records
 from bpd.evaluation.survey import BASELINE, Study, design_study, methods_of, read_study
 from bpd.evaluation.votes import read_votes
-from bpd.fingerprints import file_sha256
+from bpd.fingerprints import file_sha256, value_sha256
 from bpd.image_grid import DEV_SET
 from bpd.provenance import commit
 from bpd.report.survey_page import survey_page
@@ -35,7 +35,12 @@ def build_survey(settings: SurveySettings, results: Path, output: Path) -> Study
         for place in [BASELINE, *((method.model, method.criterion) for method in methods_of(settings))]
     }
     decoded = {place: read_records(path) for place, path in paths.items()}
-    study = design_study(settings, decoded, {" ".join(place): file_sha256(path) for place, path in paths.items()})
+    # Of what people see: how long the images took may differ in another run, and votes still count.
+    images_sha256 = {
+        " ".join(place): value_sha256([[record.text, record.token_ids] for record in records])
+        for place, records in decoded.items()
+    }
+    study = design_study(settings, decoded, images_sha256)
     images = {}
     for pair in study.pairs:
         method = study.methods[pair.method]

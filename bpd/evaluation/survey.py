@@ -53,7 +53,7 @@ class Study:
     bootstrap_samples: int
     methods: tuple[Method, ...]
     identical: tuple[int, ...]
-    records_sha256: dict[str, str]
+    images_sha256: dict[str, str]
     pairs: tuple[Pair, ...]
 
     @property
@@ -78,7 +78,7 @@ def methods_of(settings: SurveySettings) -> tuple[Method, ...]:
 def design_study(
     settings: SurveySettings,
     decoded: Mapping[tuple[str, str], Sequence[DecodeRecord]],
-    records_sha256: dict[str, str],
+    images_sha256: dict[str, str],
 ) -> Study:
     """Draw the study's pairs from the records of the baseline and of every method.
 
@@ -118,7 +118,7 @@ def design_study(
         settings.bootstrap_samples,
         methods,
         tuple(identical),
-        records_sha256,
+        images_sha256,
         tuple(pairs),
     )
 
@@ -133,7 +133,7 @@ def read_study(path: Path) -> Study:
             stored["bootstrap_samples"],
             tuple(Method(**values) for values in stored["methods"]),
             tuple(stored["identical"]),
-            stored["records_sha256"],
+            stored["images_sha256"],
             tuple(Pair(**values) for values in stored["pairs"]),
         )
         same = study.survey_id == stored["survey_id"]

@@ -1,6 +1,8 @@
 """`bpd survey`: from records to page, from votes to Table 3."""
 
 import json
+import re
+import shutil
 import subprocess
 import sys
 
@@ -25,9 +27,26 @@ def built(image_world, tmp_path):
 def test_page_and_key_are_written_and_the_key_is_the_study(built):
     study, key = built
     assert read_study(key) == study and len(study.methods) == 2
-    assert all(len(sha256) == 64 for sha256 in study.records_sha256.values())
+    assert all(len(sha256) == 64 for sha256 in study.images_sha256.values())
     page = (key.parent / "survey.html").read_text(encoding="utf-8")
     assert study.survey_id in page and page.count("data:image/png") >= 3
+
+
+def test_the_same_images_are_the_same_study_however_long_they_took(built, image_world, tmp_path):
+    study, _ = built
+    settings = image_grid.survey_settings(image_world.config)
+    shutil.copytree(image_world.root / "super_resolution", tmp_path / "results" / "super_resolution")
+    for path in (tmp_path / "results").rglob("*.jsonl"):
+        path.write_text(
+            re.sub(r'"seconds": [^,]+', '"seconds": 9.5', path.read_text(encoding="utf-8")), encoding="utf-8"
+        )
+    assert build_survey(settings, tmp_path / "results", tmp_path / "again") == study
+    (records,) = (tmp_path / "results").rglob("fine_tuning_k3/decode/*/exact.jsonl")
+    first, *others = records.read_text(encoding="utf-8").splitlines()
+    changed = json.loads(first)
+    changed["token_ids"][0] ^= 1
+    records.write_text("\n".join([json.dumps(changed), *others]) + "\n", encoding="utf-8")
+    assert build_survey(settings, tmp_path / "results", tmp_path / "other").survey_id != study.survey_id
 
 
 def test_votes_become_preferences_and_table_3(built, tmp_path):
