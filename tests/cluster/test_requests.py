@@ -261,3 +261,17 @@ def test_no_more_cards_share_the_images_than_have_a_batch_to_decode(config, card
     assert result.returncode == 0, said
     (asked,) = re.findall(r"rule decode_images_base:.*?resources: .*?\bgpu=(\d+), processes=(\d+)", said, re.DOTALL)
     assert asked == (str(cards), str(cards))
+
+
+@pytest.mark.parametrize(("words", "attempts"), [((), 2), (("--retries", "3"), 4), (("--retries", "0"), 2)])
+def test_a_training_is_tried_as_often_as_the_profile_says_and_at_least_twice(words, attempts, tmp_path):
+    snakefile = tmp_path / "Snakefile"
+    snakefile.write_text(
+        f'include: "{ROOT}/workflow/rules/cluster.smk"\n'
+        'rule train:\n    output: "never"\n    retries: RETRIES\n    shell: "echo tried >> tries; false"\n'
+    )
+    result = subprocess.run(
+        snakemake_command(*words, snakefile=snakefile), cwd=tmp_path, env=environment(), capture_output=True, text=True
+    )
+    assert result.returncode != 0
+    assert (tmp_path / "tries").read_text(encoding="utf-8").count("tried") == attempts, result.stderr

@@ -43,13 +43,9 @@ def cards_of_decoding(images):
     return most if images is None else min(most, -(-images // IMAGES_PER_BATCH))
 
 
-# A training that dies of something passing is started once more and goes on; a profile may give it more starts. Not by
-# the job itself, whose time is running out.
-RETRIES = (
-    max(1, getattr(workflow.execution_settings, "retries", 0))
-    if workflow.is_main_process
-    else 0
-)
+# A training that dies of something passing is started once more and goes on; --retries, as in a profile, may give it more
+# starts (see `allow_retries`). Not by the job itself, whose time is running out.
+RETRIES = 1 if workflow.is_main_process else 0
 
 GRES, GPU_MODEL = default_resource("gres"), default_resource("gpu_model")
 CPUS_PER_CARD = default_number("cpus_per_gpu", 1)
@@ -109,3 +105,19 @@ def ask_cluster(resources):
     if TIMING_OPTIONS and number(resources, "compute_threads"):
         options = [default_resource("slurm_extra"), TIMING_OPTIONS]
         resources["slurm_extra"] = " ".join(filter(None, options))
+
+
+def allow_retries():
+    """Let --retries raise the number that a rule has of its own, which Snakemake would take in its stead.
+
+    The option is not known before the run starts.
+    """
+    if workflow.is_main_process:
+        for one in workflow.rules:
+            one.restart_times = max(
+                one.restart_times, workflow.execution_settings.retries
+            )
+
+
+onstart:
+    allow_retries()
