@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# Beside the locked packages, not among them: no test and no result needs them.
+PEERS := $(VENV)/peers/.installed
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BPD_DATA_DIR ?= data
 export BPD_DATA_DIR
@@ -11,7 +13,7 @@ export BPD_DATA_DIR
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install smoke mini test test-cluster lint lock clean
+.PHONY: help install smoke mini test test-cluster bench lint lock clean
 
 help:  ## Show this help.
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+): .*## /  make \1\t/' | expand -t 22
@@ -49,6 +51,13 @@ test-cluster: $(INSTALLED)  ## Run the tests that need Slurm, on a cluster of on
 	@trap tests/cluster/stop EXIT; trap 'exit 130' INT TERM; \
 		tests/cluster/start && BPD_TEST_CLUSTER=1 $(BIN)/python -m pytest -n 4 --dist worksteal -q \
 		$(addprefix tests/cluster/test_,whole_run.py recovery.py jobs.py)
+
+$(PEERS): $(INSTALLED) bench/peers.txt
+	@$(INSTALL) --no-deps --upgrade --target $(dir $@) -r bench/peers.txt
+	@touch $@
+
+bench: $(PEERS)  ## Measure speed against ourselves and against Hugging Face and CTranslate2; prints ratios.
+	@PYTHONPATH=.:$(dir $(PEERS)) $(BIN)/python -m bench
 
 lint: $(INSTALLED)  ## Check style: ruff, snakefmt and snakemake's own linter.
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

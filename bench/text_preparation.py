@@ -1,6 +1,6 @@
 """How fast, and in how much memory, `bpd prepare text` works through a corpus of WMT14's size and shape.
 
-    python benchmarks/text_preparation.py --pairs 2000000
+    python bench/text_preparation.py --pairs 2000000
 
 writes that many generated sentence pairs into archives laid out like WMT14's three, runs the command on them with the
 paper's settings, and prints pairs per second and the largest resident memory. The sentences are made-up words, drawn
