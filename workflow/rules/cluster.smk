@@ -107,6 +107,12 @@ def ask_cluster(resources):
         resources["slurm_extra"] = " ".join(filter(None, options))
 
 
+def ask_cluster_for(rules):
+    """Word what each of `rules` needs as the cluster wants to be asked."""
+    for one in rules:
+        ask_cluster(one.resources)
+
+
 def allow_retries():
     """Let --retries raise the number that a rule has of its own, which Snakemake would take in its stead.
 
