@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from bench.random_models import DEVICE
+from bpd.evaluation.timing import synchronise
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -27,13 +30,10 @@ class Measured:
         }  # fmt: skip
 
 
-def measure(
-    arms: Mapping[str, Callable[[], object]], rounds: int, settle: Callable[[], None] = lambda: None
-) -> dict[str, Measured]:
+def measure(arms: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, Measured]:
     """Call every arm once unmeasured, then `rounds` times in turns, and return each one's seconds.
 
-    Every other round goes through the arms backwards. `settle` is called on both sides of each measurement: it waits
-    for a device.
+    Every other round goes through the arms backwards. A card is waited for on both sides of each measurement.
     """
     seconds: dict[str, list[float]] = {name: [] for name in arms}
     for arm in arms.values():
@@ -41,10 +41,10 @@ def measure(
     for number in range(rounds):
         order = list(arms) if number % 2 == 0 else list(reversed(arms))
         for name in order:
-            settle()
+            synchronise(DEVICE)
             began = time.perf_counter()
             arms[name]()
-            settle()
+            synchronise(DEVICE)
             seconds[name].append(time.perf_counter() - began)
     return {name: Measured(tuple(values)) for name, values in seconds.items()}
 

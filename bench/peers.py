@@ -9,7 +9,7 @@ from typing import Any
 from bench.arms import measure, ratio
 from bench.marian import ctranslate2_decoder, generate, marian
 from bench.perfect_proposals import PerfectProposals
-from bench.random_models import random_model, sentences
+from bench.random_models import DEVICE, random_model, sentences
 from bpd.decoding.blockwise import blockwise
 from bpd.decoding.greedy import greedy
 
@@ -28,9 +28,9 @@ def peers(quick: bool) -> list[dict[str, Any]]:
     """
     rows = []
     for size in ("small",) if quick else ("small", "base"):
-        theirs = marian(size)
+        theirs = marian(size).to(DEVICE)
         with tempfile.TemporaryDirectory() as folder:
-            converted = ctranslate2_decoder(theirs, Path(folder), "cpu")
+            converted = ctranslate2_decoder(theirs, Path(folder), DEVICE.type)
             for batch in (1,) if quick else BATCHES:
                 rows.append(_row(size, batch, theirs, converted, rounds=3 if quick else 5))
     return rows

@@ -26,12 +26,13 @@ DIMENSIONS = {
     "small": Dimensions(256, 1024, 3, 8, 6000),
     "base": Dimensions(512, 2048, 6, 8, 32000),
 }
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 # No token is the end symbol of these models: every output has the length that is asked for.
 NO_END = -1
 
 
 def random_model(size: str, block_size: int = 0, *, dropout: float = 0.0) -> TranslationModel:
-    """Return a model without an end, with `block_size` heads or, for 0, with none. Same seed, same weights."""
+    """Return a model on DEVICE without an end, with `block_size` heads or, for 0, none. Same seed, same weights."""
     torch.manual_seed(1)
     of = DIMENSIONS[size]
     config = TransformerConfig(
@@ -47,7 +48,7 @@ def random_model(size: str, block_size: int = 0, *, dropout: float = 0.0) -> Tra
     heads = None
     if block_size:
         heads = HeadSpec(block_size=block_size, first_head="learned", frozen=False, base_dropout=True, head_loss="mean")
-    model = TranslationModel(config, of.vocabulary, heads).eval()
+    model = TranslationModel(config, of.vocabulary, heads).to(DEVICE).eval()
     model.end_id = NO_END
     return model
 

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from bench.arms import measure, ratio
 from bench.marian import marian, missing_peers
-from bench.random_models import DIMENSIONS, random_model
+from bench.random_models import DEVICE, DIMENSIONS, random_model
 from bpd.config import HeadSpec
 from bpd.models.translation_model import TranslationModel
 from bpd.training.head_loss import head_losses, plan_step
@@ -69,7 +69,7 @@ def our_step(
         model.transformer.eval()
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.Adam(parameters, lr=1e-4, fused=True)
-    sources, targets = torch.from_numpy(source), torch.from_numpy(target)
+    sources, targets = (torch.from_numpy(part).to(DEVICE) for part in (source, target))
     step = iter(range(1, 10**6))
 
     def take() -> None:
@@ -87,9 +87,9 @@ def our_step(
 
 def their_step(size: str, source: np.ndarray, target: np.ndarray) -> Callable[[], None]:
     """Return one plain optimizer step of the Marian model of the same dimensions."""
-    model = marian(size, DROPOUT).train()
+    model = marian(size, DROPOUT).to(DEVICE).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
-    sources, targets = torch.from_numpy(source), torch.from_numpy(target)
+    sources, targets = (torch.from_numpy(part).to(DEVICE) for part in (source, target))
     starts = torch.full_like(targets[:, :1], model.config.decoder_start_token_id)
     decoder_input = torch.cat([starts, targets[:, :-1]], dim=1)
 
