@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-_CHUNK_ELEMENTS = {"cpu": 2**20, "cuda": 2**27}
+# So many logits at once: on a CPU products of fewer rows are slow, and more leave its cache.
+_CHUNK_ELEMENTS = {"cpu": 2**22, "cuda": 2**27}
 
 
 class _OutputLoss(torch.autograd.Function):
@@ -32,29 +33,39 @@ class _OutputLoss(torch.autograd.Function):
         state_gradient = torch.empty_like(states) if need_states else None
         weight_gradient = torch.zeros_like(weight) if need_weight else None
         bias_gradient = torch.zeros_like(bias) if need_bias else None
+        # What smoothing takes off every logit's gradient is one row for all tokens, and need not pass over the logits.
+        off_states = low * weight.sum(dim=0, dtype=torch.float32) if need_states and low else None
         rows = max(16, _CHUNK_ELEMENTS.get(states.device.type, 2**20) // vocabulary)
         for first in range(0, len(states), rows):
             part = slice(first, first + rows)
             chunk, target = states[part], targets[part, None]
             scores = functional.linear(chunk, weight, bias).float()
-            of_target = scores.gather(1, target).squeeze(1)
-            of_all = scores.sum(dim=1)
             largest = scores.amax(dim=1, keepdim=True)
-            probabilities = scores.sub_(largest).exp_()
-            total = probabilities.sum(dim=1, keepdim=True)
-            log_total = (total.log() + largest).squeeze(1)
-            losses[part] = log_total - high * of_target - low * (of_all - of_target)
+            shifted = scores.sub_(largest)
+            of_target = shifted.gather(1, target)
+            of_all = shifted.sum(dim=1, keepdim=True) if low else 0.0
+            exponentials = shifted.exp_()
+            total = exponentials.sum(dim=1, keepdim=True)
+            log_total = total.log()
+            own = (high - low) * (log_total - of_target) + low * (vocabulary * log_total - of_all)
+            losses[part] = own.squeeze(1)
             if not (need_states or need_weight or need_bias):
                 continue
-            gradient = probabilities.div_(total).sub_(low)
-            gradient.scatter_add_(1, target, torch.full_like(target, low - high, dtype=gradient.dtype))
-            gradient.mul_(token_weights[part, None])
+            # The logits' gradient is this, less `low`, times `factor`, which are taken up where there is less to do.
+            gradient = exponentials.scatter_add_(1, target, (low - high) * total)
+            factor = token_weights[part, None] / total
             if need_states:
-                state_gradient[part] = (gradient @ weight).to(states.dtype)
+                state_gradient[part] = (gradient @ weight) * factor
+                if low:
+                    state_gradient[part] -= token_weights[part, None] * off_states
             if need_weight:
-                weight_gradient += (gradient.t() @ chunk).to(weight.dtype)
+                _add_product(weight_gradient, gradient, chunk * factor)
             if need_bias:
-                bias_gradient += gradient.sum(dim=0).to(bias.dtype)
+                bias_gradient += (factor.t() @ gradient).squeeze(0).to(bias.dtype)
+        if low and need_weight:
+            weight_gradient -= low * (states * token_weights[:, None]).sum(dim=0)
+        if low and need_bias:
+            bias_gradient -= low * token_weights.sum()
         ctx.save_for_backward(state_gradient, weight_gradient, bias_gradient)
         ctx.mark_non_differentiable(losses)
         return (losses * token_weights).sum(), losses
@@ -63,6 +74,14 @@ class _OutputLoss(torch.autograd.Function):
     def backward(ctx: Any, upstream: Tensor, _losses: Tensor) -> tuple[Tensor | None, ...]:
         scaled = [None if gradient is None else gradient * upstream for gradient in ctx.saved_tensors]
         return *scaled, None, None, None
+
+
+def _add_product(total: Tensor, gradient: Tensor, states: Tensor) -> None:
+    """Add `gradient`ᵀ `states` to `total`, in place where all have one precision."""
+    if torch.is_autocast_enabled(total.device.type) or not total.dtype == gradient.dtype == states.dtype:
+        total += (gradient.t() @ states).to(total.dtype)
+    else:
+        total.addmm_(gradient.t(), states)
 
 
 def output_loss(
