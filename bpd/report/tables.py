@@ -8,17 +8,12 @@ from pathlib import Path
 from typing import Protocol
 
 from bpd.grid import head_model_name
+from bpd.report.latex_table import latex_rows, latex_table
 from bpd.report.published import PAPER, approximate_cell, published, table1_cell
 from bpd.report.scores import Scores
 from bpd.report.table_files import write_table_files
 
 GAP = "–"
-_LATEX = str.maketrans(
-    {character: f"\\{character}" for character in "&%$#_{}"}
-    | {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
-    | {"|": "\\textbar{}", GAP: "--", "†": "$^\\dagger$", "ε": "$\\epsilon$", "₁": "$_1$", "×": "$\\times$"}
-    | {"±": "$\\pm$", "÷": "$\\div$", "−": "$-$", "≥": "$\\geq$", "≤": "$\\leq$", "·": "$\\cdot$", "…": "\\dots{}"}
-)
 SETTING_TITLES = {
     "regular": "Regular",
     "distillation": "Distillation",
@@ -110,32 +105,17 @@ class Table:
 
     def latex(self) -> str:
         """Return the table as LaTeX with booktabs; published numbers stand below ours, smaller and slanted."""
-        width = len(self.columns)
-        lines = [
-            "% Needs \\usepackage{booktabs}.",
-            "\\begin{table}",
-            "\\centering",
-            f"\\caption{{{escaped(self.caption)}}}",
-            f"\\begin{{tabular}}{{r{'c' * width}}}",
-            "\\toprule",
-            " & ".join(["$k$", *map(escaped, self.columns.values())]) + " \\\\",
-            "\\midrule",
-        ]
-        for block_size in self.block_sizes:
-            cells = [self.cells.get((block_size, column)) for column in self.columns]
-            ours = [cell.ours() if cell else GAP for cell in cells]
-            theirs = [f"{{\\footnotesize\\textit{{published {cell.theirs()}}}}}" if cell else "" for cell in cells]
-            lines.append(" & ".join([str(block_size), *map(_dashes, ours)]) + " \\\\")
-            lines.append(" & ".join(["", *map(_dashes, theirs)]) + " \\\\")
-        notes = " ".join(escaped(note) for note in self.notes)
-        lines += ["\\bottomrule", "\\end{tabular}", f"\\par\\smallskip\\footnotesize {notes}"]
-        if self.origins:
-            names = list(self.origins[0])
-            lines += [f"\\par\\smallskip\\scriptsize\\begin{{tabular}}{{{'l' * len(names)}}}", "\\toprule"]
-            lines += [" & ".join(names) + " \\\\", "\\midrule"]
-            lines += [" & ".join(map(escaped, row.values())) + " \\\\" for row in self.origins]
-            lines += ["\\bottomrule", "\\end{tabular}"]
-        return "\n".join([*lines, "\\end{table}"]) + "\n"
+        places = [(size, [self.cells.get((size, column)) for column in self.columns]) for size in self.block_sizes]
+        return latex_table(
+            self.caption,
+            ["k", *self.columns.values()],
+            [[str(size), *(cell.ours() if cell else GAP for cell in cells)] for size, cells in places],
+            self.notes,
+            below=[["", *(f"published {cell.theirs()}" if cell else "" for cell in cells)] for _, cells in places],
+            origins=latex_rows(list(self.origins[0]), [list(row.values()) for row in self.origins])
+            if self.origins
+            else "",
+        )
 
 
 def table1(scores: Scores, block_sizes: Sequence[int], settings: Sequence[str], scale: str) -> Table:
@@ -240,11 +220,3 @@ def with_spread(number: float, deviation: float | None) -> str:
 
 def markdown_row(values: Sequence[str]) -> str:
     return "| " + " | ".join(values) + " |"
-
-
-def _dashes(text: str) -> str:
-    return text.replace(GAP, "--").replace("†", "$^\\dagger$").replace("±", "$\\pm$")
-
-
-def escaped(text: str) -> str:
-    return text.translate(_LATEX)

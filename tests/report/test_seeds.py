@@ -65,7 +65,7 @@ def test_tables_show_mean_and_deviation(scores, tmp_path):
     mean, spread = f"{fmean(BLEU):.2f} ± {stdev(BLEU):.2f}", f"{fmean(BLOCK):.2f} ± {stdev(BLOCK):.2f}"
     assert f"| 2 | {mean} / {spread} | 26.58 / 1.88 |" in table.markdown()
     assert "Mean ± standard deviation over 3 seeds" in table.markdown()
-    assert mean.replace("±", "$\\pm$") in table.latex()
+    assert mean.replace(" ± ", "~$\\pm$~") in table.latex()
     row = next(line for line in table.csv().splitlines() if line.startswith("2,both"))
     assert [float(value) for value in row.split(",")[-2:]] == pytest.approx([stdev(BLEU), stdev(BLOCK)])
     empty = Timings(tmp_path, "translation", "newstest2014", "exact", [])
