@@ -9,7 +9,7 @@ from typing import Protocol
 
 from bpd.grid import head_model_name
 from bpd.report.latex_table import latex_rows, latex_table
-from bpd.report.published import PAPER, approximate_cell, published, table1_cell
+from bpd.report.published import PAPER, approximate_cell, missing_note, published, table1_cell
 from bpd.report.scores import Scores
 from bpd.report.table_files import write_table_files
 
@@ -130,7 +130,10 @@ def table1(scores: Scores, block_sizes: Sequence[int], settings: Sequence[str], 
             theirs = table1_cell(block_size, setting)
             if ours or theirs:
                 cells[block_size, setting] = _cell(ours, theirs)
-    baseline = f"Baseline, greedy, before any head: BLEU {base['bleu']:.2f}" if base else "No baseline was decoded"
+    baseline = "No baseline was decoded"
+    if base:
+        printed = with_spread(base["bleu"], base.get("sd", {}).get("bleu"))
+        baseline = f"Baseline, greedy, before any head: BLEU {printed}"
     baseline += f"; published {published()['table1']['baseline_bleu']:.2f}."
     return Table(
         name="table1",
@@ -139,7 +142,7 @@ def table1(scores: Scores, block_sizes: Sequence[int], settings: Sequence[str], 
         columns={setting: SETTING_TITLES[setting] for setting in settings},
         cells=cells,
         caption=f"Table 1. BLEU / mean accepted block size on {scores.set_name()} (dev), scale {scale}",
-        notes=(baseline, *_notes(scores, scale)),
+        notes=(baseline, *missing_note("table1", block_sizes), *_notes(scores, scale)),
         origins=scores.origins([("base", "exact"), *((_model(cell), "exact") for cell in cells if cell[1] != "base")]),
     )
 
@@ -166,7 +169,7 @@ def approximate_table(scores: Scores, block_sizes: Sequence[int], criteria: Sequ
             "Approximate decoding of the models with distillation and fine tuning: "
             f"BLEU / mean accepted block size on {scores.set_name()} (dev), scale {scale}"
         ),
-        notes=(described, *_notes(scores, scale)),
+        notes=(described, *missing_note("approximate", block_sizes), *_notes(scores, scale)),
         origins=scores.origins([(head_model_name("both", size), criterion) for size, criterion in cells]),
     )
 
@@ -213,9 +216,9 @@ def _printed(
     return f"{with_spread(bleu, bleu_sd)} / {with_spread(block, block_sd)}"
 
 
-def with_spread(number: float, deviation: float | None) -> str:
-    """Return a number with two digits, and with its standard deviation where it has one."""
-    return f"{number:.2f}" if deviation is None else f"{number:.2f} ± {deviation:.2f}"
+def with_spread(number: float, deviation: float | None, digits: int = 2) -> str:
+    """Return a number with its digits, and with its standard deviation where it has one."""
+    return f"{number:.{digits}f}" + ("" if deviation is None else f" ± {deviation:.{digits}f}")
 
 
 def markdown_row(values: Sequence[str]) -> str:
