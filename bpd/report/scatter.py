@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bpd.config import FROZEN_SETTINGS
 from bpd.grid import head_model_name
-from bpd.report.labels import Label, label_points
+from bpd.report.labels import Label, Stroke, label_points
 from bpd.report.published import PAPER, published, table1_cell
 from bpd.report.scores import Scores
 from bpd.report.style import COLOURS, MARKERS, new_figure
@@ -70,10 +70,11 @@ def table1_scatter(scores: Scores, block_sizes: Sequence[int], settings: Sequenc
         said = textwrap.fill("No result: " + "; ".join(gaps), 100 if shared else 60)
         axes[0].annotate(said, (0.02, 0.02), xycoords="axes fraction", fontsize=7, color=COLOURS["base"])
     _legend(figure, list(axes))
+    strokes = _strokes(scores, ours)
     if shared:
-        label_points(axes[0], [*_labels(ours), *_labels(theirs)])
+        label_points(axes[0], [*_labels(ours), *_labels(theirs)], strokes)
     else:
-        label_points(axes[0], _labels(ours))
+        label_points(axes[0], _labels(ours), strokes)
         label_points(axes[1], _labels(theirs))
     return figure
 
@@ -105,6 +106,17 @@ def _labels(points: Points) -> list[list[Label]]:
         [Label(str(block_size), block, bleu, COLOURS[setting]) for block_size, block, bleu in found]
         for setting, found in points.items()
     ]
+
+
+def _strokes(scores: Scores, points: Points) -> list[Stroke]:
+    """Return both strokes of each point's cross, where it has one."""
+    strokes: list[Stroke] = []
+    for setting, found in points.items():
+        for block_size, block, bleu in found:
+            if spread := scores.get(head_model_name(setting, block_size), "exact").get("sd"):
+                across, up = spread["mean_accepted_block_size"], spread["bleu"]
+                strokes += [[(block - across, bleu), (block + across, bleu)], [(block, bleu - up), (block, bleu + up)]]
+    return strokes
 
 
 def _draw_spread(axes: Axes, scores: Scores, points: Points, base: dict[str, Any] | None) -> None:

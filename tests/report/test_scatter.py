@@ -8,7 +8,7 @@ from bpd.report.scatter import table1_scatter
 from bpd.report.scores import Scores
 from bpd.report.tables import table1
 from tests.report.example_results import SETTINGS, models_of, write_score
-from tests.report.visible import texts_out_of_sight
+from tests.report.visible import text_box, texts_out_of_sight
 
 SIZES = (1, 2, 4)
 
@@ -80,7 +80,7 @@ def test_every_point_says_its_k_and_no_label_covers_another(tmp_path):
     for axes in figure.axes:
         found = [text for text in axes.texts if text.get_text().isdigit()]
         assert len(found) == 22
-        boxes = [text.get_window_extent().shrunk(0.8, 0.8) for text in found]
+        boxes = [text_box(text).shrunk(0.8, 0.8) for text in found]
         assert not any(one.overlaps(other) for place, one in enumerate(boxes) for other in boxes[:place])
     assert not texts_out_of_sight(figure)
 
