@@ -39,6 +39,7 @@ def block_histograms(
     figure = new_figure(2.5 * len(settings) + 0.6, 1.5 * len(sizes) + 1.0)
     panels = figure.subplots(len(sizes), len(settings), squeeze=False, sharey="row")
     for row, size in enumerate(sizes):
+        highest = 1.0
         for column, setting in enumerate(settings):
             axes = panels[row, column]
             score = scores.get(*source(setting, size))
@@ -49,6 +50,7 @@ def block_histograms(
                 total = sum(counts.values())
                 places = range(1, size + 1)
                 shares = [100 * counts.get(place, 0) / total for place in places]
+                highest = max(highest, *shares)
                 axes.bar(places, shares, color=COLOURS.get(setting, _ANY_COLOUR), width=0.8)
                 mean = score["mean_accepted_block_size"]
                 axes.axvline(mean, color="#222222", linestyle=":", linewidth=1.2)
@@ -60,6 +62,9 @@ def block_histograms(
                 axes.set_title(titles[setting], fontsize=10)
             if column == 0:
                 axes.set_ylabel(f"k = {size}\n% of iterations", fontsize=8)
-    figure.supxlabel("Accepted tokens per iteration", fontsize=9)
-    figure.suptitle(f"Accepted block sizes on {scores.set_name()}, {criterion}, scale {scale}", fontsize=11)
+        # Above the highest bar there is room for the mean, whichever bar it stands over.
+        panels[row, 0].set_ylim(0, 1.3 * highest)
+    seeds = f", {len(scores.seeds)} seeds" if len(scores.seeds) > 1 else ""
+    figure.supxlabel("Accepted tokens per iteration (dotted: mean)", fontsize=9)
+    figure.suptitle(f"Accepted block sizes on {scores.set_name()}, {criterion}, scale {scale}{seeds}", fontsize=11)
     return figure

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from bpd.report.labels import Label, label_points
+from bpd.report.labels import Label, Stroke, label_points
 from bpd.report.published import PAPER, published, table1_cell
 from bpd.report.row_table import RowTable
 from bpd.report.style import new_figure
@@ -13,6 +15,7 @@ from bpd.report.table4 import printed_speedup
 from bpd.report.timings import Timings
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLUMNS = (
@@ -22,6 +25,9 @@ COLUMNS = (
 TASK_TITLES = {"translation": "Translation", "super_resolution": "Super-resolution"}
 PROTOCOL_TITLES = {"recompute": "whole prefix at every step", "cached": "cached"}
 _COLOURS = {"recompute": "#D55E00", "cached": "#0072B2", "published": "#444444"}
+# Nearer than about two markers, points are crowded; the inset lies right of and below where ours would be then.
+_NEAR_POINTS = 14.0
+_INSET = (0.42, 0.1, 0.55, 0.3)
 _MARKERS = {"recompute": "D", "cached": "o", "published": "s"}
 
 
@@ -111,30 +117,19 @@ def figure4(timings: Sequence[Timings], scale: str) -> Figure:
     rows = figure4_rows(timings)
     figure = new_figure(9.6, 4.9)
     panels = figure.subplots(1, len(timings), squeeze=False)[0]
+    drawn = []
     for axes, task in zip(panels, timings):
-        lines = []
-        for protocol, title in PROTOCOL_TITLES.items():
-            found = [row for row in rows if (row["task"], row["protocol"]) == (task.task, protocol) and row["speedup"]]
-            if not found:
-                continue
-            blocks, speedups = ([row[name] for row in found] for name in ("mean_accepted_block_size", "speedup"))
-            spread = [
-                [row["speedup"] - row["speedup_low"] for row in found],
-                [row["speedup_high"] - row["speedup"] for row in found],
-            ]
-            axes.errorbar(
-                blocks, speedups, yerr=spread, color=_COLOURS[protocol], marker=_MARKERS[protocol], linewidth=1.0,
-                capsize=2.5, elinewidth=0.9, label=f"This replication, {title}",
-            )  # fmt: skip
-            lines.append([Label(str(row["k"]), x, y, _COLOURS[protocol]) for row, x, y in zip(found, blocks, speedups)])
+        ours = [row for row in rows if row["task"] == task.task and row["speedup"]]
+        _draw_ours(axes, ours)
         theirs = [(k, point) for k in range(1, 11) if (point := published_point(task.task, k))]
         axes.plot(
             [point[0] for _, point in theirs], [point[1] for _, point in theirs], color=_COLOURS["published"],
             marker=_MARKERS["published"], markerfacecolor="white", linestyle="--", linewidth=1.0,
             label=f"Published: {PAPER}, whole prefix",
         )  # fmt: skip
-        lines.append([Label(str(k), *point, _COLOURS["published"]) for k, point in theirs])
-        furthest = max(label.x for line in lines for label in line) * 1.08
+        published_labels = [Label(str(k), *point, _COLOURS["published"]) for k, point in theirs]
+        labels = _labels(ours)
+        furthest = max(label.x for line in (*labels, published_labels) for label in line) * 1.08
         axes.plot(
             [1, furthest], [1, furthest], color="#999999", linestyle=":", linewidth=1.0, label="Limit: block size"
         )
@@ -146,8 +141,84 @@ def figure4(timings: Sequence[Timings], scale: str) -> Figure:
         axes.set_ylabel("Wall-clock speedup over greedy (×)")
         axes.grid(alpha=0.25)
         axes.set_axisbelow(True)
-        label_points(axes, lines)
+        drawn.append((axes, ours, labels, published_labels))
     handles = {label: handle for one in panels for handle, label in zip(*one.get_legend_handles_labels())}
     figure.legend(handles.values(), handles, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
-    figure.suptitle(f"Speedup, one input at a time, points labelled with k, scale {scale}", fontsize=11)
+    figure.suptitle(
+        f"Speedup, one input at a time, scale {scale}\npoints labelled with k; bars: least and largest of the repeats",
+        fontsize=10,
+    )
+    # Where labels and insets belong is known once everything else has its place.
+    for axes, ours, labels, published_labels in drawn:
+        furthest = axes.get_xlim()[1]
+        strokes = [[(0.9, 1.0), (furthest, 1.0)], [(1.0, 1.0), (furthest, furthest)]]
+        figure.draw_without_rendering()
+        if _is_crowded(axes, labels) and _is_free(axes, [*labels, published_labels]):
+            label_points(axes, [published_labels], strokes)
+            _enlarge(axes, ours)
+        else:
+            label_points(axes, [*labels, published_labels], [*strokes, *_bars(ours)])
     return figure
+
+
+def _draw_ours(axes: Axes, ours: Sequence[dict[str, Any]]) -> None:
+    for protocol, title in PROTOCOL_TITLES.items():
+        found = [row for row in ours if row["protocol"] == protocol]
+        if not found:
+            continue
+        spread = [
+            [row["speedup"] - row["speedup_low"] for row in found],
+            [row["speedup_high"] - row["speedup"] for row in found],
+        ]
+        axes.errorbar(
+            [row["mean_accepted_block_size"] for row in found], [row["speedup"] for row in found], yerr=spread,
+            color=_COLOURS[protocol], marker=_MARKERS[protocol], linewidth=1.0, capsize=2.5, elinewidth=0.9,
+            label=f"This replication, {title}",
+        )  # fmt: skip
+
+
+def _labels(ours: Sequence[dict[str, Any]]) -> list[list[Label]]:
+    return [
+        [
+            Label(str(row["k"]), row["mean_accepted_block_size"], row["speedup"], _COLOURS[protocol])
+            for row in ours
+            if row["protocol"] == protocol
+        ]
+        for protocol in PROTOCOL_TITLES
+    ]
+
+
+def _bars(ours: Sequence[dict[str, Any]]) -> list[Stroke]:
+    return [[(row["mean_accepted_block_size"], row[end]) for end in ("speedup_low", "speedup_high")] for row in ours]
+
+
+def _is_crowded(axes: Axes, labels: Sequence[Sequence[Label]]) -> bool:
+    """Return whether two points of one line lie so near that nothing tells whose a label is."""
+    near = _NEAR_POINTS * axes.get_figure().dpi / 72
+    for line in labels:
+        places = [axes.transData.transform((one.x, one.y)) for one in line]
+        if any(math.dist(one, other) < near for one, other in combinations(places, 2)):
+            return True
+    return False
+
+
+def _is_free(axes: Axes, labels: Sequence[Sequence[Label]]) -> bool:
+    """Return whether no point lies where an inset would."""
+    left, bottom, width, height = _INSET
+    places = [axes.transAxes.inverted().transform(axes.transData.transform((one.x, one.y))) for line in labels
+              for one in line]  # fmt: skip
+    return not any(left - 0.1 < x < left + width and y < bottom + height + 0.07 for x, y in places)
+
+
+def _enlarge(axes: Axes, ours: Sequence[dict[str, Any]]) -> None:
+    """Draw our points again, larger and labelled, in an inset."""
+    inset = axes.inset_axes(_INSET)
+    _draw_ours(inset, ours)
+    inset.margins(x=0.25, y=0.2)
+    inset.locator_params(nbins=5)
+    inset.tick_params(labelsize=7)
+    inset.grid(alpha=0.25)
+    inset.set_axisbelow(True)
+    inset.set_title("Ours, enlarged", fontsize=8)
+    axes.indicate_inset_zoom(inset, edgecolor="#999999")
+    label_points(inset, _labels(ours), _bars(ours))

@@ -75,14 +75,14 @@ def head_accuracy_figure(models: Sequence[ModelHeads], scale: str) -> Figure:
         for model in models:
             if (model.task, model.heads.block_size) != (task, largest):
                 continue
-            for text, style, face in (("own_output", "-", None), ("reference", "--", "white")):
+            for text, style, size in (("own_output", "-", 6.0), ("reference", "--", 3.5)):
                 accuracies = enumerate(model.heads.accuracies(text), start=1)
                 places = [(head, value) for head, value in accuracies if value is not None]
                 title = f"{SETTING_TITLES[model.setting]}, {'own output' if text == 'own_output' else 'reference'}"
                 axes.plot(
                     [head for head, _ in places], [100 * value for _, value in places], style,
-                    color=COLOURS[model.setting], marker=MARKERS[model.setting], markersize=5, linewidth=1.1,
-                    markerfacecolor=face or COLOURS[model.setting], label=title,
+                    color=COLOURS[model.setting], marker=MARKERS[model.setting], markersize=size, linewidth=1.1,
+                    label=title,
                 )  # fmt: skip
         axes.set_title(f"{TASK_TITLES[task]}, k = {largest}", fontsize=10)
         axes.set_xlabel("Head i: the token i places ahead")
@@ -93,15 +93,15 @@ def head_accuracy_figure(models: Sequence[ModelHeads], scale: str) -> Figure:
         axes.legend(fontsize=6.5, frameon=False)
     axes = panels[2]
     furthest = max((max(model.heads.mean_run, model.mean_accepted_block_size) for model in models), default=1.0) + 0.2
-    axes.plot([1, furthest], [1, furthest], color="#999999", linestyle=":", linewidth=1.0)
-    for task, filled in (("translation", True), ("super_resolution", False)):
+    axes.plot([1, furthest], [1, furthest], color="#999999", linestyle=":", linewidth=1.0, label="equal")
+    # Hollow markers are for published numbers: images are told from text by an edge.
+    for task, name, edge in (("translation", "text", None), ("super_resolution", "images", "#000000")):
         for setting in SETTING_TITLES:
             found = [model for model in models if (model.task, model.setting) == (task, setting)]
             axes.plot(
                 [model.heads.mean_run for model in found], [model.mean_accepted_block_size for model in found],
                 linestyle="none", marker=MARKERS[setting], color=COLOURS[setting], markersize=6,
-                markerfacecolor=COLOURS[setting] if filled else "white",
-                label=f"{SETTING_TITLES[setting]}, {'text' if filled else 'images'}" if found else None,
+                markeredgecolor=edge or COLOURS[setting], label=f"{SETTING_TITLES[setting]}, {name}" if found else None,
             )  # fmt: skip
     axes.set_title("All k, exact criterion", fontsize=10)
     axes.set_xlabel("Mean run of right heads (all places)")

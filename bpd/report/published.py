@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -28,6 +29,12 @@ def approximate_cell(block_size: int, criterion: str) -> tuple[float, float] | N
     For `exact`, that is Table 1's column "Both".
     """
     return _pair("table1", block_size, "both") if criterion == "exact" else _pair("approximate", block_size, criterion)
+
+
+def missing_note(table: str, block_sizes: Iterable[int]) -> list[str]:
+    """Return a line on the k for which the paper's `table` has numbers, but which are none of `block_sizes`."""
+    missing = [str(block_size) for block_size in published()[table]["rows"] if block_size not in set(block_sizes)]
+    return [f"The paper also has k = {', '.join(missing)}, which this scale does not run."] if missing else []
 
 
 def _pair(table: str, block_size: int, column: str) -> tuple[float, float] | None:

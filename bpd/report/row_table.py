@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bpd.report.latex_table import latex_table
 from bpd.report.table_files import write_table_files
-from bpd.report.tables import GAP, escaped, markdown_row
+from bpd.report.tables import GAP, markdown_row
 
 
 @dataclass(frozen=True)
 class RowTable:
     """`rows` of values by column; `shown` gives the columns of Markdown and LaTeX: title and printed values.
 
-    The CSV has every column as it is, empty where a value is none. With `widths`, LaTeX's column types such as
-    `p{3cm}`, the table in LaTeX runs over as many pages as it needs.
+    The CSV has every column as it is, empty where a value is none.
     """
 
     name: str
@@ -24,7 +24,6 @@ class RowTable:
     shown: tuple[tuple[str, tuple[str, ...]], ...]
     caption: str
     notes: tuple[str, ...]
-    widths: tuple[str, ...] | None = None
 
     def csv(self) -> str:
         """Return the rows as CSV."""
@@ -45,48 +44,8 @@ class RowTable:
         return "\n".join([*lines, *(markdown_row(values) for values in self._printed())]) + "\n"
 
     def latex(self) -> str:
-        """Return the shown columns as LaTeX with booktabs, and with longtable where `widths` are given."""
-        head = " & ".join(escaped(title) for title, _ in self.shown) + " \\\\"
-        body = [" & ".join(map(escaped, values)) + " \\\\" for values in self._printed()]
-        notes = " ".join(map(escaped, self.notes))
-        if self.widths is not None:
-            lines = [
-                "% Needs \\usepackage{booktabs,longtable,array}.",
-                "\\begingroup\\footnotesize",
-                f"\\begin{{longtable}}{{{''.join(self.widths)}}}",
-                f"\\caption{{{escaped(self.caption)}}} \\\\",
-                "\\toprule",
-                head,
-                "\\midrule",
-                "\\endfirsthead",
-                "\\toprule",
-                head,
-                "\\midrule",
-                "\\endhead",
-                "\\bottomrule",
-                "\\endfoot",
-                *body,
-                "\\end{longtable}",
-                notes,
-                "\\par\\endgroup",
-            ]
-            return "\n".join(lines) + "\n"
-        lines = [
-            "% Needs \\usepackage{booktabs}.",
-            "\\begin{table}",
-            "\\centering",
-            f"\\caption{{{escaped(self.caption)}}}",
-            f"\\begin{{tabular}}{{{'l' * len(self.shown)}}}",
-            "\\toprule",
-            head,
-            "\\midrule",
-            *body,
-            "\\bottomrule",
-            "\\end{tabular}",
-            f"\\par\\smallskip\\footnotesize {notes}",
-            "\\end{table}",
-        ]
-        return "\n".join(lines) + "\n"
+        """Return the shown columns as LaTeX."""
+        return latex_table(self.caption, [title for title, _ in self.shown], self._printed(), self.notes)
 
     def write(self, folder: Path) -> list[Path]:
         """Write the table into `folder` as `write_table_files` does, and return the paths."""

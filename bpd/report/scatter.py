@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bpd.config import FROZEN_SETTINGS
 from bpd.grid import head_model_name
-from bpd.report.labels import Label, label_points
+from bpd.report.labels import Label, Stroke, label_points
 from bpd.report.published import PAPER, published, table1_cell
 from bpd.report.scores import Scores
 from bpd.report.style import COLOURS, MARKERS, new_figure
@@ -26,11 +26,19 @@ Points = dict[str, list[tuple[int, float, float]]]
 def table1_scatter(scores: Scores, block_sizes: Sequence[int], settings: Sequence[str], scale: str) -> Figure:
     """Return the plot: our points filled, on the left; the published ones hollow, on the right, on axes of their own.
 
-    Crosses are standard deviations, where there are several seeds. At the paper scale both lie on the same data, so
-    that they share one pair of axes.
+    The published are there whether this scale runs them or not. Crosses and the baseline's band are standard
+    deviations, where there are several seeds. At the paper scale both lie on the same data, so that they share one pair
+    of axes.
     """
     ours: Points = {setting: [] for setting in settings}
-    theirs: Points = {setting: [] for setting in settings}
+    theirs: Points = {
+        setting: [
+            (block_size, cell[1], cell[0])
+            for block_size in published()["table1"]["rows"]
+            if (cell := table1_cell(block_size, setting))
+        ]
+        for setting in SETTING_TITLES
+    }
     gaps = []
     for setting in settings:
         for block_size in block_sizes:
@@ -39,16 +47,17 @@ def table1_scatter(scores: Scores, block_sizes: Sequence[int], settings: Sequenc
                 ours[setting].append((block_size, score["mean_accepted_block_size"], score["bleu"]))
             elif block_size > 1 or setting in FROZEN_SETTINGS:
                 gaps.append(f"{SETTING_TITLES[setting]}, k = {block_size}")
-            if cell := table1_cell(block_size, setting):
-                theirs[setting].append((block_size, cell[1], cell[0]))
     base = scores.get("base", "exact")
     shared = scale == "paper"
     figure = new_figure(9.6, 6.0 if shared else 4.6)
     axes = figure.subplots(1, 1 if shared else 2, squeeze=False)[0]
-    _draw_spread(axes[0], scores, ours)
+    _draw_spread(axes[0], scores, ours, base)
     _draw(axes[0], ours, base["bleu"] if base else None, hollow=False)
     filled = " (filled), and published (hollow)" if shared else ""
-    axes[0].set_title(f"This replication{filled}: {scores.set_name()}, scale {scale}", fontsize=10)
+    title = f"This replication{filled}: {scores.set_name()}, scale {scale}"
+    if len(scores.seeds) > 1:
+        title += f"\nBars and band: ± one standard deviation over {len(scores.seeds)} seeds"
+    axes[0].set_title(title, fontsize=10)
     _draw(axes[-1], theirs, published()["table1"]["baseline_bleu"], hollow=True)
     if not shared:
         axes[1].set_title(f"Published: {PAPER}, newstest2013", fontsize=10)
@@ -61,10 +70,11 @@ def table1_scatter(scores: Scores, block_sizes: Sequence[int], settings: Sequenc
         said = textwrap.fill("No result: " + "; ".join(gaps), 100 if shared else 60)
         axes[0].annotate(said, (0.02, 0.02), xycoords="axes fraction", fontsize=7, color=COLOURS["base"])
     _legend(figure, list(axes))
+    strokes = _strokes(scores, ours)
     if shared:
-        label_points(axes[0], [*_labels(ours), *_labels(theirs)])
+        label_points(axes[0], [*_labels(ours), *_labels(theirs)], strokes)
     else:
-        label_points(axes[0], _labels(ours))
+        label_points(axes[0], _labels(ours), strokes)
         label_points(axes[1], _labels(theirs))
     return figure
 
@@ -98,8 +108,22 @@ def _labels(points: Points) -> list[list[Label]]:
     ]
 
 
-def _draw_spread(axes: Axes, scores: Scores, points: Points) -> None:
-    """Draw a cross of one standard deviation each way over several seeds behind each point."""
+def _strokes(scores: Scores, points: Points) -> list[Stroke]:
+    """Return both strokes of each point's cross, where it has one."""
+    strokes: list[Stroke] = []
+    for setting, found in points.items():
+        for block_size, block, bleu in found:
+            if spread := scores.get(head_model_name(setting, block_size), "exact").get("sd"):
+                across, up = spread["mean_accepted_block_size"], spread["bleu"]
+                strokes += [[(block - across, bleu), (block + across, bleu)], [(block, bleu - up), (block, bleu + up)]]
+    return strokes
+
+
+def _draw_spread(axes: Axes, scores: Scores, points: Points, base: dict[str, Any] | None) -> None:
+    """Draw one standard deviation each way over several seeds: a cross behind each point, the baseline's band."""
+    if base and (spread := base.get("sd")):
+        low, high = base["bleu"] - spread["bleu"], base["bleu"] + spread["bleu"]
+        axes.axhspan(low, high, color=COLOURS["base"], alpha=0.12, linewidth=0, zorder=0)
     for setting, found in points.items():
         for block_size, block, bleu in found:
             score = scores.get(head_model_name(setting, block_size), "exact")

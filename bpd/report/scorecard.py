@@ -135,10 +135,6 @@ def scorecard_table(entries: Sequence[Entry], settings: ScorecardSettings) -> Ro
         "section": "Section", "item": "Claim or number", "verdict": "Verdict", "ours": "Ours",
         "published": "Published", "difference": "Difference",
     }  # fmt: skip
-    widths = {
-        "section": "p{1.4cm}", "item": "p{3.8cm}", "verdict": "p{1.6cm}", "ours": "p{3.4cm}",
-        "published": "p{3.4cm}", "difference": "r",
-    }  # fmt: skip
     filled = [name for name in titles if any(getattr(entry, name) for entry in entries)]
     return RowTable(
         name="scorecard",
@@ -147,7 +143,6 @@ def scorecard_table(entries: Sequence[Entry], settings: ScorecardSettings) -> Ro
         shown=tuple((titles[name], tuple(getattr(entry, name) for entry in entries)) for name in filled),
         caption=f"Scorecard: every number and claim of {PAPER}, published and ours, scale {settings.scale}",
         notes=tuple(_notes(settings)),
-        widths=tuple(f">{{\\raggedright\\arraybackslash}}{widths[name]}" for name in filled),
     )
 
 

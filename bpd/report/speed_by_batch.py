@@ -69,21 +69,22 @@ def speed_by_batch(timings: Sequence[Timings], scale: str) -> Figure:
     rows = speed_by_batch_rows(timings)
     figure = new_figure(9.2, 4.2)
     panels = figure.subplots(1, len(timings), squeeze=False)[0]
+    block_sizes = sorted({timed.block_size for task in timings for timed in task.models})
     for axes, task in zip(panels, timings):
         sizes = sorted({row["batch_rows"] for row in rows if row["task"] == task.task})
-        for place, timed in enumerate(task.models):
+        for timed in task.models:
+            place = block_sizes.index(timed.block_size)
             found = [row for row in rows if (row["task"], row["k"]) == (task.task, timed.block_size)]
-            strength = 0.35 + 0.65 * (place + 1) / len(task.models)
             spread = [
                 [row["speedup"] - row["speedup_low"] for row in found],
                 [row["speedup_high"] - row["speedup"] for row in found],
             ]
             axes.errorbar(
                 [row["batch_rows"] for row in found], [row["speedup"] for row in found], yerr=spread,
-                color=(0.0, 0.45 * (1.6 - strength), 0.7 * (1.35 - 0.35 * strength), strength),
+                color=_shade(place, len(block_sizes)),
                 marker="osD^v*"[place % 6], linewidth=1.2, capsize=2.5, elinewidth=0.9, label=f"k = {timed.block_size}",
             )  # fmt: skip
-        axes.axhline(1.0, color="#222222", linestyle=":", linewidth=1.0)
+        axes.axhline(1.0, color="#222222", linestyle=":", linewidth=1.0, label="greedy")
         axes.set_xscale("log", base=2)
         axes.set_xticks(sizes, [str(size) for size in sizes])
         axes.minorticks_off()
@@ -92,6 +93,16 @@ def speed_by_batch(timings: Sequence[Timings], scale: str) -> Figure:
         axes.set_xlabel("Inputs decoded at once")
         axes.set_ylabel("Wall-clock speedup over greedy (×)")
         axes.grid(alpha=0.25)
-        axes.legend(fontsize=8, frameon=False)
-    figure.suptitle(f"Speedup against batch size, both arms cached, scale {scale}", fontsize=11)
+    handles = {label: handle for one in panels for handle, label in zip(*one.get_legend_handles_labels())}
+    figure.legend(handles.values(), handles, loc="outside lower center", ncols=8, frameon=False, fontsize=8)
+    figure.suptitle(
+        f"Speedup against batch size, both arms cached, scale {scale}\nbars: least and largest of the repeats",
+        fontsize=10,
+    )
     return figure
+
+
+def _shade(place: int, count: int) -> tuple[float, ...]:
+    """Return a blue, the darker the larger the block, that nothing shines through."""
+    strength = 0.35 + 0.65 * (place + 1) / count
+    return tuple(1 - strength * (1 - part) for part in (0.0, 0.27, 0.7))

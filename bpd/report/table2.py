@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bpd.config import ImageSetting
 from bpd.image_grid import head_model_name
 from bpd.report.image_scores import ImageScores
-from bpd.report.published import PAPER, published
+from bpd.report.published import PAPER, missing_note, published
 from bpd.report.tables import GAP, Table, with_spread
 
 COLUMNS = {"regular": "Regular", "approximate": "Approximate", "fine_tuning": "Fine Tuning", "both": "Both"}
@@ -93,7 +93,7 @@ def table2(
         columns=columns,
         cells=cells,
         caption=f"Table 2. Mean accepted block size on {images} dev images, scale {scale}; approximate: ε = {epsilon}",
-        notes=tuple(_notes(scores, base, cells, scale)),
+        notes=(*missing_note("table2", block_sizes), *_notes(scores, base, cells, scale)),
         origins=scores.origins(
             ("base", "exact") if column == "base" else source_of(column, size, approximate) for size, column in cells
         ),
@@ -134,9 +134,19 @@ def _notes(scores: ImageScores, base: dict | None, cells: dict, scale: str) -> l
             f"{MOST_PSNR_LOST:g} dB, against the base model: the block size is of worse images."
         )
     if base:
+        spread = base.get("sd", {})
+        bits, other, psnr, ssim = (
+            with_spread(base[name], spread.get(name), digits)
+            for name, digits in (
+                ("bits_per_dimension", 2),
+                ("bits_per_dimension_other_input", 2),
+                ("psnr", 2),
+                ("ssim", 3),
+            )
+        )
         notes += [
-            f"Base model, greedy: {base['bits_per_dimension']:.2f} bits per intensity (with another image's input "
-            f"{base['bits_per_dimension_other_input']:.2f}), PSNR {base['psnr']:.2f} dB, SSIM {base['ssim']:.3f}.",
+            f"Base model, greedy: {bits} bits per intensity (with another image's input {other}), PSNR {psnr} dB, "
+            f"SSIM {ssim}.",
             f"Nearest neighbour: PSNR {base['psnr_nearest']:.2f} dB, SSIM {base['ssim_nearest']:.3f}.",
             f"Bicubic: PSNR {base['psnr_bicubic']:.2f} dB, SSIM {base['ssim_bicubic']:.3f}.",
         ]

@@ -8,17 +8,12 @@ from pathlib import Path
 from typing import Protocol
 
 from bpd.grid import head_model_name
-from bpd.report.published import PAPER, approximate_cell, published, table1_cell
+from bpd.report.latex_table import latex_rows, latex_table
+from bpd.report.published import PAPER, approximate_cell, missing_note, published, table1_cell
 from bpd.report.scores import Scores
 from bpd.report.table_files import write_table_files
 
 GAP = "–"
-_LATEX = str.maketrans(
-    {character: f"\\{character}" for character in "&%$#_{}"}
-    | {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
-    | {"|": "\\textbar{}", GAP: "--", "†": "$^\\dagger$", "ε": "$\\epsilon$", "₁": "$_1$", "×": "$\\times$"}
-    | {"±": "$\\pm$", "÷": "$\\div$", "−": "$-$", "≥": "$\\geq$", "≤": "$\\leq$", "·": "$\\cdot$", "…": "\\dots{}"}
-)
 SETTING_TITLES = {
     "regular": "Regular",
     "distillation": "Distillation",
@@ -110,32 +105,17 @@ class Table:
 
     def latex(self) -> str:
         """Return the table as LaTeX with booktabs; published numbers stand below ours, smaller and slanted."""
-        width = len(self.columns)
-        lines = [
-            "% Needs \\usepackage{booktabs}.",
-            "\\begin{table}",
-            "\\centering",
-            f"\\caption{{{escaped(self.caption)}}}",
-            f"\\begin{{tabular}}{{r{'c' * width}}}",
-            "\\toprule",
-            " & ".join(["$k$", *map(escaped, self.columns.values())]) + " \\\\",
-            "\\midrule",
-        ]
-        for block_size in self.block_sizes:
-            cells = [self.cells.get((block_size, column)) for column in self.columns]
-            ours = [cell.ours() if cell else GAP for cell in cells]
-            theirs = [f"{{\\footnotesize\\textit{{published {cell.theirs()}}}}}" if cell else "" for cell in cells]
-            lines.append(" & ".join([str(block_size), *map(_dashes, ours)]) + " \\\\")
-            lines.append(" & ".join(["", *map(_dashes, theirs)]) + " \\\\")
-        notes = " ".join(escaped(note) for note in self.notes)
-        lines += ["\\bottomrule", "\\end{tabular}", f"\\par\\smallskip\\footnotesize {notes}"]
-        if self.origins:
-            names = list(self.origins[0])
-            lines += [f"\\par\\smallskip\\scriptsize\\begin{{tabular}}{{{'l' * len(names)}}}", "\\toprule"]
-            lines += [" & ".join(names) + " \\\\", "\\midrule"]
-            lines += [" & ".join(map(escaped, row.values())) + " \\\\" for row in self.origins]
-            lines += ["\\bottomrule", "\\end{tabular}"]
-        return "\n".join([*lines, "\\end{table}"]) + "\n"
+        places = [(size, [self.cells.get((size, column)) for column in self.columns]) for size in self.block_sizes]
+        return latex_table(
+            self.caption,
+            ["k", *self.columns.values()],
+            [[str(size), *(cell.ours() if cell else GAP for cell in cells)] for size, cells in places],
+            self.notes,
+            below=[["", *(f"published {cell.theirs()}" if cell else "" for cell in cells)] for _, cells in places],
+            origins=latex_rows(list(self.origins[0]), [list(row.values()) for row in self.origins])
+            if self.origins
+            else "",
+        )
 
 
 def table1(scores: Scores, block_sizes: Sequence[int], settings: Sequence[str], scale: str) -> Table:
@@ -150,7 +130,10 @@ def table1(scores: Scores, block_sizes: Sequence[int], settings: Sequence[str], 
             theirs = table1_cell(block_size, setting)
             if ours or theirs:
                 cells[block_size, setting] = _cell(ours, theirs)
-    baseline = f"Baseline, greedy, before any head: BLEU {base['bleu']:.2f}" if base else "No baseline was decoded"
+    baseline = "No baseline was decoded"
+    if base:
+        printed = with_spread(base["bleu"], base.get("sd", {}).get("bleu"))
+        baseline = f"Baseline, greedy, before any head: BLEU {printed}"
     baseline += f"; published {published()['table1']['baseline_bleu']:.2f}."
     return Table(
         name="table1",
@@ -159,7 +142,7 @@ def table1(scores: Scores, block_sizes: Sequence[int], settings: Sequence[str], 
         columns={setting: SETTING_TITLES[setting] for setting in settings},
         cells=cells,
         caption=f"Table 1. BLEU / mean accepted block size on {scores.set_name()} (dev), scale {scale}",
-        notes=(baseline, *_notes(scores, scale)),
+        notes=(baseline, *missing_note("table1", block_sizes), *_notes(scores, scale)),
         origins=scores.origins([("base", "exact"), *((_model(cell), "exact") for cell in cells if cell[1] != "base")]),
     )
 
@@ -186,7 +169,7 @@ def approximate_table(scores: Scores, block_sizes: Sequence[int], criteria: Sequ
             "Approximate decoding of the models with distillation and fine tuning: "
             f"BLEU / mean accepted block size on {scores.set_name()} (dev), scale {scale}"
         ),
-        notes=(described, *_notes(scores, scale)),
+        notes=(described, *missing_note("approximate", block_sizes), *_notes(scores, scale)),
         origins=scores.origins([(head_model_name("both", size), criterion) for size, criterion in cells]),
     )
 
@@ -233,18 +216,10 @@ def _printed(
     return f"{with_spread(bleu, bleu_sd)} / {with_spread(block, block_sd)}"
 
 
-def with_spread(number: float, deviation: float | None) -> str:
-    """Return a number with two digits, and with its standard deviation where it has one."""
-    return f"{number:.2f}" if deviation is None else f"{number:.2f} ± {deviation:.2f}"
+def with_spread(number: float, deviation: float | None, digits: int = 2) -> str:
+    """Return a number with its digits, and with its standard deviation where it has one."""
+    return f"{number:.{digits}f}" + ("" if deviation is None else f" ± {deviation:.{digits}f}")
 
 
 def markdown_row(values: Sequence[str]) -> str:
     return "| " + " | ".join(values) + " |"
-
-
-def _dashes(text: str) -> str:
-    return text.replace(GAP, "--").replace("†", "$^\\dagger$").replace("±", "$\\pm$")
-
-
-def escaped(text: str) -> str:
-    return text.translate(_LATEX)

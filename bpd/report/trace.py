@@ -91,7 +91,10 @@ def trace_figure(trace: dict[str, Any], scale: str) -> Figure:
     width = max(6.4, max(widths) + 1.0)
     line = int(width / 0.08)
     sizes, theirs = accepted_sizes(trace), published()["trace"]["accepted"]
-    above = textwrap.wrap(f"Source: {trace['source']}", line)
+    above = [
+        "Each row: step, + tokens accepted, pieces (coloured: accepted; grey: rejected)",
+        *textwrap.wrap(f"Source: {trace['source']}", line),
+    ]
     below = [
         *textwrap.wrap(f"Output: {trace['translation']}", line),
         *textwrap.wrap(f"Accepted here, {len(sizes)} steps: {', '.join(map(str, sizes))}", line),
@@ -106,7 +109,7 @@ def trace_figure(trace: dict[str, Any], scale: str) -> Figure:
     axes.set_xlim(0, width)
     axes.set_ylim(height, 0)
     axes.axis("off")
-    title = f"{trace['model']}, exact criterion, scale {scale} (coloured: accepted; grey: rejected)"
+    title = f"{trace['model']}, exact criterion, scale {scale}"
     axes.text(0.15, 0.25, title, fontsize=9, va="center", fontweight="bold")
     _write(axes, above, 0.52)
     for number, row in enumerate(rows):

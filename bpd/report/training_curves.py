@@ -61,7 +61,7 @@ def training_curves(
         kind = model.split("_k")[0] if "_k" in model else "base"
         kinds.setdefault(kind, {})[model] = read_journal(path)
     figure = new_figure(3.1 * max(2, len(kinds)), 5.4)
-    panels = figure.subplots(2, max(1, len(kinds)), squeeze=False)
+    panels = figure.subplots(2, max(1, len(kinds)), squeeze=False, sharex="col")
     for column, (kind, models) in enumerate(kinds.items()):
         for place, (model, records) in enumerate(models.items()):
             _draw(panels[:, column], model, records, _shade(kind, place, len(models)), score)
@@ -70,7 +70,7 @@ def training_curves(
         panels[1, column].set_xlabel("Step")
         for one in panels[:, column]:
             one.grid(alpha=0.25)
-            one.set_xlim(left=0)
+        panels[1, column].set_xlim(left=0)
     panels[0, 0].set_ylabel(f"Training loss (nats per {token})", fontsize=8.5)
     panels[1, 0].set_ylabel(score_title, fontsize=8.5)
     figure.suptitle(f"Training, scale {scale}", fontsize=11)

@@ -31,7 +31,7 @@ def test_there_is_a_panel_for_each_k_above_1_and_setting(tmp_path):
     assert [len(heights(axes)) for axes in figure.axes] == [2, 2, 4, 4]
     assert [axes.get_title() for axes in figure.axes[:2]] == ["Regular", "Both"]
     assert [axes.get_ylabel() for axes in figure.axes[::2]] == ["k = 2\n% of iterations", "k = 4\n% of iterations"]
-    assert figure.get_supxlabel() == "Accepted tokens per iteration"
+    assert figure.get_supxlabel() == "Accepted tokens per iteration (dotted: mean)"
     assert "newstest2013, exact criterion, scale mini" in figure.get_suptitle()
     assert not texts_out_of_sight(figure)
 
@@ -68,3 +68,16 @@ def test_columns_may_be_decodings_by_several_criteria(tmp_path):
     assert [heights(axes) for axes in figure.axes] == [[100.0, 0.0], [25.0, 75.0]]
     assert [axes.get_title() for axes in figure.axes] == ["Regular", "Approximate"]
     assert "on dev, exact and ε = 2, scale mini" in figure.get_suptitle()
+
+
+def test_the_mean_stands_above_the_bars(tmp_path):
+    score = write_score(tmp_path, "both_k2", block_size_counts={"1": 1, "2": 99}, mean_accepted_block_size=1.99)
+    figure = block_histograms(Scores([score]), (2,), ("both",), "mini")
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    assert axes.texts[0].get_window_extent().y0 > axes.patches[1].get_window_extent().y1
+
+
+def test_several_seeds_are_told(tmp_path):
+    files = {seed: [write_score(tmp_path / str(seed), "both_k2")] for seed in (1, 2)}
+    assert block_histograms(Scores(files), (2,), ("both",), "mini").get_suptitle().endswith(", 2 seeds")

@@ -43,7 +43,7 @@ def test_the_table_tells_which_jobs_have_no_record_and_on_what_it_ran():
     table = cost_table(jobs, STAGES, ["cuda: Testing"], "tiny")
     text = table.markdown()
     assert "| 1 of 2 |" in text and "cuda: Testing" in text and "| Train base and teacher |" in text
-    assert "\\begin{tabular}" in table.latex()
+    assert "\\begin{longtable}" in table.latex()
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 from bpd.report.figure4 import figure4, figure4_table, published_point
 from bpd.report.timings import Timings
 from tests.report.example_timings import write_timings
+from tests.report.visible import text_box, texts_out_of_sight
 
 
 @pytest.fixture
@@ -75,3 +76,38 @@ def test_a_task_without_timings_keeps_its_published_points(tmp_path):
     panels = figure4(empty, "mini").axes
     assert [len(axes.containers) for axes in panels] == [0, 0]
     assert any(line.get_label().startswith("Published") for line in panels[0].get_lines())
+
+
+def crowded(folder, blocks):
+    for size, block in blocks.items():
+        for task, model, set_name, criterion in (
+            ("translation", "both", "test", "exact"), ("super_resolution", "fine_tuning", "dev", "distance2"),
+        ):  # fmt: skip
+            speedups = {"recompute": 0.9 + block / 100, "cached": 0.6 + block / 100}
+            write_timings(folder, task, f"{model}_k{size}", set_name, criterion, block=block, speedups=speedups)
+    return [
+        Timings(folder, "translation", "test", "exact", [f"both_k{size}" for size in blocks]),
+        Timings(folder, "super_resolution", "dev", "distance2", [f"fine_tuning_k{size}" for size in blocks]),
+    ]
+
+
+def test_crowded_points_are_labelled_in_an_inset(tmp_path):
+    figure = figure4(crowded(tmp_path, {2: 1.05, 4: 1.06}), "smoke")
+    for axes in figure.axes:
+        (inset,) = axes.child_axes
+        assert inset.get_title() == "Ours, enlarged"
+        assert sorted(text.get_text() for text in inset.texts) == ["2", "2", "4", "4"]
+        boxes = [text_box(text) for text in inset.texts]
+        assert not any(one.overlaps(other) for place, one in enumerate(boxes) for other in boxes[:place])
+        assert {text.get_color() for text in axes.texts} == {"#444444"}, "in the panel, published points alone"
+    assert not texts_out_of_sight(figure)
+
+
+def test_there_is_no_inset_where_points_stand_apart_or_lie_where_it_would(timings, tmp_path):
+    assert not any(axes.child_axes for axes in figure4(timings, "mini").axes)
+    across = {2: 4.0, 4: 4.01}
+    assert not any(axes.child_axes for axes in figure4(crowded(tmp_path / "right", across), "smoke").axes)
+
+
+def test_bars_are_explained(timings):
+    assert "bars: least and largest of the repeats" in figure4(timings, "mini").get_suptitle()

@@ -1,6 +1,6 @@
 import pytest
 
-from bpd.report.published import approximate_cell, published, table1_cell
+from bpd.report.published import approximate_cell, missing_note, published, table1_cell
 
 
 @pytest.mark.parametrize(
@@ -65,3 +65,8 @@ def test_the_other_numbers_are_the_papers():
 def test_no_cell_of_table_1_and_section_7_1_is_missing():
     assert sum(len(row) for row in published()["table1"]["rows"].values()) == 22
     assert sum(len(row) for row in published()["approximate"]["rows"].values()) == 10
+
+
+def test_the_block_sizes_that_only_the_paper_has_are_told():
+    assert missing_note("table1", (1, 2, 4)) == ["The paper also has k = 6, 8, 10, which this scale does not run."]
+    assert missing_note("approximate", range(1, 11)) == missing_note("table2", range(1, 11)) == []

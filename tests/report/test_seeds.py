@@ -7,11 +7,14 @@ import pytest
 from bpd.commands.report import write_figures, write_tables
 from bpd.errors import BpdError
 from bpd.grid import replica_folder, replica_seed
+from bpd.report.image_scores import ImageScores
 from bpd.report.scatter import table1_scatter
 from bpd.report.scores import Scores
+from bpd.report.table2 import table2
 from bpd.report.table4 import table4
 from bpd.report.tables import table1
 from bpd.report.timings import Timings
+from tests.report.example_images import write_score as write_image_score
 from tests.report.example_results import SETTINGS, score_values, write_results, write_score
 
 BLEU, BLOCK = (20.0, 21.0, 23.5), (1.5, 1.75, 1.625)
@@ -65,7 +68,7 @@ def test_tables_show_mean_and_deviation(scores, tmp_path):
     mean, spread = f"{fmean(BLEU):.2f} ± {stdev(BLEU):.2f}", f"{fmean(BLOCK):.2f} ± {stdev(BLOCK):.2f}"
     assert f"| 2 | {mean} / {spread} | 26.58 / 1.88 |" in table.markdown()
     assert "Mean ± standard deviation over 3 seeds" in table.markdown()
-    assert mean.replace("±", "$\\pm$") in table.latex()
+    assert mean.replace(" ± ", "~$\\pm$~") in table.latex()
     row = next(line for line in table.csv().splitlines() if line.startswith("2,both"))
     assert [float(value) for value in row.split(",")[-2:]] == pytest.approx([stdev(BLEU), stdev(BLOCK)])
     empty = Timings(tmp_path, "translation", "newstest2014", "exact", [])
@@ -94,6 +97,32 @@ def test_replicas_differ_in_every_seed_and_the_first_is_the_configs_own(tmp_path
     assert replica_seed(3, 1) == 3 and replica_folder(tmp_path, 1) == tmp_path
     seeds = {replica_seed(seed, replica) for seed in (1, 2, 3) for replica in range(1, 50)}
     assert len(seeds) == 3 * 49
+
+
+def test_the_baseline_has_its_deviation_too(scores):
+    assert (
+        "Baseline, greedy, before any head: BLEU 22.00 ± 1.00; published"
+        in table1(scores, (2,), ("both",), "mini").markdown()
+    )
+    ours, theirs = table1_scatter(scores, (2,), ("both",), "mini").axes
+    (band,) = ours.patches
+    assert (band.get_y(), band.get_y() + band.get_height()) == pytest.approx((21.0, 23.0))
+    assert ours.get_title().endswith("\nBars and band: ± one standard deviation over 3 seeds")
+    assert not theirs.patches
+
+
+def test_one_seed_has_neither_band_nor_word_of_it(tmp_path):
+    ours = table1_scatter(Scores([write_score(tmp_path, "base")]), (2,), ("both",), "mini").axes[0]
+    assert not ours.patches and "deviation" not in ours.get_title()
+
+
+def test_the_image_base_model_has_its_deviation_too(tmp_path):
+    files = {
+        seed: [write_image_score(replica_folder(tmp_path, seed), "base", psnr=21.0 + seed, bits_per_dimension=5.0)]
+        for seed in (1, 2, 3)
+    }
+    text = table2(ImageScores(files), (2,), ("regular",), "distance2", "mini").markdown()
+    assert "Base model, greedy: 5.00 ± 0.00 bits per intensity" in text and "PSNR 23.00 ± 1.00 dB, SSIM" in text
 
 
 def test_the_scatter_plot_has_a_cross_for_each_point_of_several_seeds(scores, tmp_path):

@@ -5,11 +5,14 @@ import json
 
 import pytest
 
-from bpd.commands.speed_report import write_speed_figures, write_speed_tables
+from bpd.commands.speed_report import _measured_heads, _timings, write_speed_figures, write_speed_tables
 from bpd.config import SpeedReportSettings
 from bpd.errors import BpdError
+from bpd.report.head_accuracy import head_accuracy_figure
+from bpd.report.speed_by_batch import speed_by_batch
 from tests.report.example_images import drawn_images, write_image_results
 from tests.report.example_results import write_results
+from tests.report.visible import texts_out_of_sight
 
 TABLES = ("figure4", "head_accuracy", "speed_by_batch", "time_shares")
 
@@ -57,6 +60,25 @@ def test_accuracy_stands_beside_the_block_size_of_its_model(both):
     assert [float(row["own_output_accuracy"]) for row in both_k4] == [1.0, 0.5, 0.25, 0.125]
     assert {float(row["mean_run"]) for row in both_k4} == {1.875}
     assert {row["mean_accepted_block_size"] for row in both_k4} == {"3.27"}
+
+
+def test_hollow_markers_are_left_to_published_numbers(both):
+    settings, results = both
+    figure = head_accuracy_figure(_measured_heads(settings, results), "mini")
+    lines = [line for axes in figure.axes for line in axes.get_lines() if line.get_marker() not in ("None", "")]
+    assert lines and all(line.get_markerfacecolor() == line.get_color() for line in lines)
+    assert not texts_out_of_sight(figure)
+
+
+def test_a_block_size_looks_alike_for_both_tasks_and_bars_are_explained(both):
+    settings, results = both
+    figure = speed_by_batch(_timings(settings, results), "mini")
+    text, images = ({bar.get_label(): bar.lines[0] for bar in axes.containers} for axes in figure.axes)
+    assert set(text) == {"k = 2", "k = 4"} and set(images) == {"k = 2"}
+    assert text["k = 2"].get_color() == images["k = 2"].get_color() != text["k = 4"].get_color()
+    assert [label.get_text() for label in figure.legends[0].get_texts()] == ["greedy", "k = 2", "k = 4"]
+    assert "bars: least and largest of the repeats" in figure.get_suptitle()
+    assert not texts_out_of_sight(figure)
 
 
 def test_figures_are_written_twice_alike(both):

@@ -100,3 +100,8 @@ def test_a_trace_that_cannot_be_is_refused(tmp_path, change):
 def test_a_trace_that_lacks_something_is_refused(tmp_path, name):
     with pytest.raises(BpdError, match=r"trace\.json: missing or damaged trace"):
         read_trace(write_trace(tmp_path, {key: value for key, value in TRACE.items() if key != name}))
+
+
+def test_the_figure_says_what_its_rows_are():
+    (axes,) = trace_figure(TRACE, "mini").axes
+    assert "Each row: step, + tokens accepted" in " ".join(text.get_text() for text in axes.texts)

@@ -116,3 +116,10 @@ def test_a_missing_journal_is_refused_by_name(tmp_path):
 def test_a_sound_journal_is_read_whole(tmp_path):
     path = write_journal(tmp_path / "training.jsonl", [5.0], {10: 3.0})
     assert read_journal(path) == [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_an_evaluation_at_the_last_step_is_not_cut_off(tmp_path):
+    journal = write_journal(tmp_path / "training.jsonl", [3.0] * 40, {380: 9.0, 400: 10.0})
+    above, *_, below = training_curves({"base": journal}, "mini").axes
+    assert above.get_xlim() == below.get_xlim()
+    assert below.get_xlim()[0] == 0 and below.get_xlim()[1] >= 1.02 * 400
