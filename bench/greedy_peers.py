@@ -1,0 +1,96 @@
+"""Our greedy and blockwise decoding against what one would decode with otherwise, in tokens a second.
+
+Same dimensions, same number of source and output tokens, same threads, fp32; random weights on all sides. Blockwise
+decoding has perfect proposals: it is what a model would reach whose heads are always right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+
+from bench.findings import Findings
+from bench.interleave import interleave
+from bench.models import Dimensions, dimensions, sentences, translation_model
+from bench.options import Options
+from bench.peers import CTranslate2Greedy, HuggingFaceGreedy, marian_ids, marian_model, missing_peer
+from bench.perfect_proposals import PerfectProposals
+from bpd.decoding.blockwise import blockwise
+from bpd.decoding.greedy import greedy
+from bpd.evaluation.timing import WithoutEnd
+
+BLOCK_SIZE = 8
+SOURCE_LENGTH = 30
+
+
+def measure(options: Options) -> Findings:
+    """Time all that is installed, batch by batch."""
+    findings = Findings()
+    names, batches, tokens = (("mini",), (1, 4), 16) if options.quick else (("small", "base"), (1, 16), 64)
+    for name in names:
+        for rows in batches:
+            _measure_batch(findings, options, dimensions(name), rows, tokens)
+    return findings
+
+
+def _measure_batch(findings: Findings, options: Options, shape: Dimensions, rows: int, tokens: int) -> None:
+    source = sentences(rows, SOURCE_LENGTH, shape.vocabulary_size)
+    limits = [tokens] * rows
+    base = WithoutEnd(translation_model(shape, device=options.device))
+    perfect = PerfectProposals(translation_model(shape, BLOCK_SIZE, options.device), source, tokens)
+    arms: dict[str, Callable[[], object]] = {
+        "greedy": partial(greedy, base, source, limits),
+        "blockwise": partial(blockwise, perfect, source, limits),
+    }
+    title = f"{shape.name}, batch {rows}"
+    arms |= _peer_arms(findings, options, shape, source, tokens, title)
+    timings = interleave(arms, repeats=options.turns(0.01 * tokens * rows**0.5), device=options.device)
+
+    # A ratio of tokens a second is the inverse ratio of seconds: all arms emit the same number of tokens.
+    if "transformers" in arms:
+        findings.add(f"{title}: our greedy ÷ transformers", timings.ratio("transformers", "greedy"), at_least=1.0)
+    if "ctranslate2" in arms:
+        findings.add(f"{title}: our greedy ÷ CTranslate2", timings.ratio("ctranslate2", "greedy"))
+        name = f"{title}: our blockwise, k = {BLOCK_SIZE}, perfect proposals ÷ CTranslate2 greedy"
+        findings.add(name, timings.ratio("ctranslate2", "blockwise"), at_least=1.0)
+    findings.add(f"{title}: our blockwise ÷ our greedy", timings.ratio("greedy", "blockwise"))
+    findings.record(
+        dimensions=shape.name,
+        batch=rows,
+        tokens=tokens,
+        tokens_per_second={arm: round(rows * tokens / timings.median(arm), 1) for arm in arms},
+        seconds=timings.summary(),
+    )
+
+
+def _peer_arms(
+    findings: Findings, options: Options, shape: Dimensions, source: list[list[int]], tokens: int, title: str
+) -> dict[str, Callable[[], object]]:
+    """Return the arms of the peers that are installed, each tried once; note the others as skipped."""
+    problem = missing_peer("transformers")
+    if problem is not None:
+        findings.skipped.append(f"{title}: {problem}")
+        return {}
+    model = marian_model(shape, 2 * max(tokens, SOURCE_LENGTH), options.device)
+    rows = marian_ids(source, shape)
+    arms: dict[str, Callable[[], object]] = {"transformers": HuggingFaceGreedy(model, rows, tokens)}
+    problem = missing_peer("ctranslate2")
+    if problem is None:
+        try:
+            arms["ctranslate2"] = CTranslate2Greedy(model, rows, tokens)
+            arms["ctranslate2"]()
+        except RuntimeError as error:
+            # A card of a kind, or CUDA libraries of a version, that its build does not know.
+            problem = f"CTranslate2 cannot compute here: {str(error).splitlines()[0]}"
+            arms.pop("ctranslate2", None)
+    if problem is not None:
+        findings.skipped.append(f"{title}: {problem}")
+    for name, arm in arms.items():
+        lengths = {len(row) for row in arm()}
+        if lengths != {tokens}:
+            raise RuntimeError(f"{name} emitted {sorted(lengths)} tokens a sentence instead of {tokens}")
+    if options.device.type == "cuda":
+        torch.cuda.empty_cache()
+    return arms
