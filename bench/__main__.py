@@ -1,6 +1,6 @@
-"""The suite's one command: measure, print a table of ratios, and write them with their environment to a JSON file.
+"""The suite's one command: measure, print tables of ratios, and write them with their environment to a JSON file.
 
-    python -m bench --only greedy_peers --quick
+    python -m bench --only greedy_peers scaling --quick
 
 Parts are measured one after the other; see the file of each for what it does.
 """
@@ -10,14 +10,14 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
+import torch
 
 from bench.environment import environment
 from bench.findings import Findings
@@ -28,6 +28,7 @@ from bpd.atomic import write_json
 from bpd.device import prepare_device
 
 SCHEMA = 1
+TITLES = ("measured", "median", "least", "largest", "limit", "target", "verdict")
 PARTS = {
     "iteration_cost": "decoding loops against their bare forward passes, by k",
     "greedy_peers": "greedy and blockwise decoding against transformers and CTranslate2",
@@ -44,6 +45,9 @@ def main(words: list[str] | None = None) -> int:
     """Measure what `words` ask for and return the exit status: 1 where a part failed, whatever was met or missed."""
     options = _parse(words)
     find_peers()
+    # Of the processes that parts start, too.
+    os.environ["OMP_NUM_THREADS"] = str(options.threads)
+    torch.set_num_threads(options.threads)
     device = prepare_device(options.device)
     asked = Options(device, options.results, options.quick, options.repeats)
     started = datetime.now(UTC)
@@ -64,29 +68,31 @@ def main(words: list[str] | None = None) -> int:
             found, failure = Findings(), f"{type(error).__name__}: {error}"
         seconds = round(time.perf_counter() - clock, 1)
         report["parts"][part] = {"seconds": seconds, "failure": failure, **found.as_json()}
-        show(part, found, failure, seconds)
+        print(table(part, found, failure, seconds), flush=True)
         # Written after each part, so that an interrupted run keeps what it has.
         write_json(options.output, report)
     print(f"{options.output}")
     return 1 if any(part["failure"] for part in report["parts"].values()) else 0
 
 
-def show(part: str, found: Findings, failure: str | None, seconds: float) -> None:
-    """Print the ratios of one part as a table, and what was skipped."""
-    table = Table(title=f"{part}, {seconds:.0f} s", title_justify="left")
-    table.add_column("ratio", overflow="fold")
-    for title in ("median", "least", "largest", "target", ""):
-        table.add_column(title, justify="right")
+def table(part: str, found: Findings, failure: str | None, seconds: float) -> str:
+    """Return what one part found as a Markdown table, followed by what was skipped and how it failed."""
+    rows = [TITLES]
     for one in found.findings:
-        numbers = [f"{value:.3g}" for value in (one.ratio.value, one.ratio.low, one.ratio.high)]
-        table.add_row(one.name, *numbers, one.target, one.verdict or "")
-    console = Console(width=None if sys.stdout.isatty() else 120)
-    if found.findings:
-        console.print(table)
-    for line in found.skipped:
-        console.print(f"skipped: {line}", markup=False)
-    if failure is not None:
-        console.print(f"failed: {failure}", markup=False)
+        numbers = [_shown(value) for value in (one.ratio.value, one.ratio.low, one.ratio.high, one.limit)]
+        rows.append((one.name, *numbers, one.target, one.verdict or ""))
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    # Names to the left, numbers to the right.
+    lines = ["| " + " | ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) + " |" for row in rows]
+    lines.insert(1, "| " + " | ".join(["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]) + " |")
+    notes = [f"- skipped: {line}" for line in found.skipped]
+    notes += [] if failure is None else [f"- failed: {failure}"]
+    blocks = [[f"**{part}**, {seconds:.0f} s"], lines if found.findings else [], notes]
+    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
+
+
+def _shown(value: float | None) -> str:
+    return "" if value is None else f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _parse(words: list[str] | None) -> argparse.Namespace:
@@ -96,9 +102,17 @@ def _parse(words: list[str] | None) -> argparse.Namespace:
         description=f"{__doc__}\n{listed}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--only", action="append", choices=PARTS, help="measure this part; may be given several times")
+    parser.add_argument(
+        "--only", nargs="+", action="extend", choices=PARTS, metavar="PART", help="measure these parts alone"
+    )
     parser.add_argument("--quick", action="store_true", help="small sizes and few turns: whether it works")
     parser.add_argument("--repeats", type=int, default=5, help="turns of each arm, at least (default 5)")
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=int(os.environ.get("OMP_NUM_THREADS", "1")),
+        help="of each arm (default: $OMP_NUM_THREADS, else 1)",
+    )
     parser.add_argument("--device", help="cpu or cuda (default: $BPD_DEVICE, else a card where there is one)")
     parser.add_argument(
         "--results", type=Path, default=ROOT / "results" / "smoke", help="the run that workflow_time looks at"

@@ -87,8 +87,7 @@ class AlreadyStarted:
         self.begin_id = model.begin_id
         self.end_id = model.end_id
         self.device = model.device
-        with torch.inference_mode():
-            self._decoder = model.start(inputs)
+        self._decoder = started(model, inputs)
         self._rows = len(inputs)
         self._fresh = True
 
@@ -101,8 +100,17 @@ class AlreadyStarted:
 
 
 @torch.inference_mode()
+def started(model: DecodableModel, inputs: Sequence[Sequence[int]]) -> Decoder:
+    """Encode the inputs, one row each, and return the model's cached decoder as decoding itself makes it."""
+    return model.start(inputs)
+
+
+@torch.inference_mode()
 def replay(decoder: Decoder, calls: Sequence[Call]) -> None:
-    """Make the recorded calls again and nothing else: no choice, no acceptance, no transfer to the host."""
+    """Make the recorded calls again and nothing else: no choice, no acceptance, no transfer to the host.
+
+    The decoder is the model's own, with its layouts; it must hold at least as many tokens as before the first call.
+    """
     for call in calls:
         decoder.rewind([call.held])
         scores = decoder.advance(call.tokens)

@@ -8,6 +8,7 @@ import platform
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 
 from bpd.provenance import commit, machine
@@ -25,6 +26,7 @@ def environment(device: torch.device, precision: str = "fp32") -> dict[str, Any]
         **commit(),
         "processor": processor(),
         "cores": os.cpu_count(),
+        "physical_cores": psutil.cpu_count(logical=False),
         "load": round(os.getloadavg()[0], 2),
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "system": platform.platform(),

@@ -10,12 +10,16 @@ from bench.interleave import Ratio
 
 @dataclass(frozen=True)
 class Finding:
-    """A ratio, what it is a ratio of, and the target it has to keep: `at_most`, `at_least`, or none."""
+    """A ratio, what it is a ratio of, and the target it has to keep: `at_most`, `at_least`, or none.
+
+    `limit` is what the ratio could be at best here, as measured beside it, where that is known.
+    """
 
     name: str
     ratio: Ratio
     at_most: float | None = None
     at_least: float | None = None
+    limit: float | None = None
 
     @property
     def verdict(self) -> Literal["met", "missed"] | None:
@@ -43,12 +47,18 @@ class Findings:
     skipped: list[str] = field(default_factory=list)
 
     def add(
-        self, name: str, ratio: Ratio | float, *, at_most: float | None = None, at_least: float | None = None
+        self,
+        name: str,
+        ratio: Ratio | float,
+        *,
+        at_most: float | None = None,
+        at_least: float | None = None,
+        limit: float | None = None,
     ) -> None:
         """Note a ratio under its name; a plain number is one without spread."""
         if not isinstance(ratio, Ratio):
             ratio = Ratio(ratio, ratio, ratio)
-        self.findings.append(Finding(name, ratio, at_most, at_least))
+        self.findings.append(Finding(name, ratio, at_most, at_least, limit))
 
     def record(self, **values: Any) -> None:
         """Note a measurement, as it is to stand in the JSON file."""
@@ -62,6 +72,7 @@ class Findings:
                 **{key: float(f"{value:.5g}") for key, value in asdict(one.ratio).items()},
                 "at_most": one.at_most,
                 "at_least": one.at_least,
+                "limit": None if one.limit is None else float(f"{one.limit:.5g}"),
                 "verdict": one.verdict,
             }
             for one in self.findings

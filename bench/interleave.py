@@ -16,7 +16,10 @@ Arm = Callable[[], object]
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times as long one arm takes as another: the median over the turns, and the least and the largest."""
+    """How many times as long one arm takes as another: the median over the turns, and the least and the largest.
+
+    Or what one arm takes alone, in seconds.
+    """
 
     value: float
     low: float
@@ -46,9 +49,9 @@ class Timings:
         single = [first / second for first, second in zip(self.seconds[arm], self.seconds[other], strict=True)]
         return Ratio(statistics.median(single), min(single), max(single))
 
-    def spread(self, arm: str) -> float:
-        """Return (largest − least) ÷ median of an arm's seconds."""
-        return (max(self.seconds[arm]) - min(self.seconds[arm])) / self.median(arm)
+    def alone(self, arm: str) -> Ratio:
+        """Return the seconds of an arm, held against nothing."""
+        return Ratio(self.median(arm), min(self.seconds[arm]), max(self.seconds[arm]))
 
     def summary(self) -> dict[str, dict[str, float]]:
         """Return median, least and largest seconds of each arm, rounded, for the record."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from bench.bare_forward import AlreadyStarted, RecordedCalls, replay
+from bench.bare_forward import AlreadyStarted, RecordedCalls, replay, started
 from bench.findings import Findings
 from bench.interleave import interleave
 from bench.models import Dimensions, dimensions, sentences, translation_model
@@ -16,6 +16,7 @@ from bench.perfect_proposals import PerfectProposals
 from bpd.decoding.blockwise import blockwise
 from bpd.decoding.greedy import greedy
 from bpd.evaluation.timing import WithoutEnd
+from bpd.models.translation_model import TranslationModel
 
 BLOCK_SIZES = (1, 2, 4, 6, 8, 10)
 SOURCE_LENGTH = 30
@@ -28,16 +29,19 @@ def measure(options: Options) -> Findings:
     names, sizes = (("mini",), (1, 4)) if options.quick else (("mini", "small", "base"), BLOCK_SIZES)
     for name in names:
         tokens = 24 if options.quick else 40 if name == "base" and options.device.type == "cpu" else 60
+        shape = dimensions(name)
+        base = translation_model(shape, device=options.device)
         for block_size in sizes:
-            _measure_block_size(findings, options, dimensions(name), block_size, tokens)
+            _measure_block_size(findings, options, shape, base, block_size, tokens)
     return findings
 
 
-def _measure_block_size(findings: Findings, options: Options, shape: Dimensions, block_size: int, tokens: int) -> None:
+def _measure_block_size(
+    findings: Findings, options: Options, shape: Dimensions, base: TranslationModel, block_size: int, tokens: int
+) -> None:
     """Add one block size at one shape; outputs have about `tokens` tokens, a whole number of blocks."""
     tokens = -(-tokens // block_size) * block_size
     limits, source = [tokens], sentences(1, SOURCE_LENGTH, shape.vocabulary_size)
-    base = translation_model(shape, device=options.device)
     model = translation_model(shape, block_size, options.device)
     half = -(-block_size // 2)
     perfect = PerfectProposals(model, source, tokens)
@@ -51,14 +55,17 @@ def _measure_block_size(findings: Findings, options: Options, shape: Dimensions,
     recorded = RecordedCalls(plain)
     greedy(recorded, source, limits)
     single_calls = list(recorded.calls)
+    # The first call reads the begin symbol alone, and the last one less than a block.
+    whole_calls = block_calls[1:-1]
     # Encoding is left out: decoders are rewound instead of started, all arms alike.
-    started = {name: AlreadyStarted(one, source) for name, one in (("base", plain), ("model", perfect))}
-    bare = {name: AlreadyStarted(one, source) for name, one in (("base", base), ("model", model))}
+    bare_base, bare_model = started(base, source), started(model, source)
+    replay(bare_model, block_calls)
     arms = {
-        "greedy": partial(greedy, started["base"], source, limits),
-        "bare_greedy": lambda: replay(bare["base"].start(source), single_calls),
-        "blockwise": partial(blockwise, started["model"], source, limits),
-        "bare_blockwise": lambda: replay(bare["model"].start(source), block_calls),
+        "greedy": partial(greedy, AlreadyStarted(plain, source), source, limits),
+        "bare_greedy": partial(replay, bare_base, single_calls),
+        "blockwise": partial(blockwise, AlreadyStarted(perfect, source), source, limits),
+        "bare_blockwise": partial(replay, bare_model, block_calls),
+        "bare_blocks": partial(replay, bare_model, whole_calls),
     }
     if block_size > 1:
         arms["blockwise_halved"] = partial(blockwise, AlreadyStarted(halved, source), source, limits)
@@ -72,16 +79,16 @@ def _measure_block_size(findings: Findings, options: Options, shape: Dimensions,
     cost = timings.ratio("blockwise", "bare_blockwise")
     findings.add(f"{title}: iteration ÷ its bare forward", cost, at_most=LARGEST_LOOP_COST)
     # Seconds a call: the bare forward of one token by the base model, of k tokens by the model with k heads.
-    calls = len(block_calls) / len(single_calls)
-    limit = timings.ratio("bare_greedy", "bare_blockwise") * calls
+    limit = timings.ratio("bare_greedy", "bare_blocks") * (len(whole_calls) / len(single_calls))
     findings.add(f"{title}: limit of efficiency, cost(1) ÷ cost(k) of the bare forward", limit)
     accepted = tokens / decoded.iterations
     findings.add(f"{title}: speedup, {accepted:.2g} accepted", timings.ratio("greedy", "blockwise"))
-    findings.add(f"{title}: efficiency, {accepted:.2g} accepted", timings.ratio("greedy", "blockwise") / accepted)
+    efficiency = timings.ratio("greedy", "blockwise") / accepted
+    findings.add(f"{title}: efficiency, {accepted:.2g} accepted", efficiency, limit=limit.value)
     if block_size > 1:
         accepted_halved = tokens / halved_decoded.iterations
         efficiency = timings.ratio("greedy", "blockwise_halved") / accepted_halved
-        findings.add(f"{title}: efficiency, {accepted_halved:.2g} accepted", efficiency)
+        findings.add(f"{title}: efficiency, {accepted_halved:.2g} accepted", efficiency, limit=limit.value)
     findings.record(
         dimensions=shape.name,
         block_size=block_size,

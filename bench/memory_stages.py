@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
 
@@ -26,6 +24,7 @@ from bench.models import (
     sentences,
     translation_model,
 )
+from bench.resident_memory import peak_bytes
 from bench.training_steps import Step, frozen_heads, image_step, translation_step
 from bpd.decoding.beam import beam
 from bpd.decoding.blockwise import blockwise
@@ -70,6 +69,7 @@ STAGES: dict[str, Callable[[Dimensions, int], Step]] = {
     "nothing": lambda shape, tokens: lambda: None,
     "base": _train,
     "frozen_sampled": lambda shape, tokens: _train(shape, tokens, frozen_heads(BLOCK_SIZE, "sampled")),
+    "frozen_mean": lambda shape, tokens: _train(shape, tokens, frozen_heads(BLOCK_SIZE, "mean")),
     "fine_tuning_sampled": lambda shape, tokens: _train(shape, tokens, _fine_tuning("sampled")),
     "fine_tuning_mean": lambda shape, tokens: _train(shape, tokens, _fine_tuning("mean")),
     "greedy": lambda shape, tokens: _decode(shape, "greedy"),
@@ -78,20 +78,6 @@ STAGES: dict[str, Callable[[Dimensions, int], Step]] = {
     "image_base": _images,
     "image_fine_tuning": lambda shape, tokens: _images(shape, tokens, _fine_tuning("sampled_per_position")),
 }
-
-
-def peak_bytes() -> int:
-    """Return the largest resident memory of this process so far.
-
-    `getrusage` would also count the process that started this one, as it was just before: Linux hands that on.
-    """
-    try:
-        for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def main() -> None:

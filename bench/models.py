@@ -35,7 +35,7 @@ def dimensions(name: str) -> Dimensions:
         config = load_config(ROOT / "config" / {"mini": "mini.yaml", "base": "paper.yaml"}[name]).translation
         return Dimensions(name, config.transformer, config.data.vocabulary.size)
     if name == "small":
-        shape = dict(d_model=256, d_ff=1024, attention_heads=4, encoder_layers=3, decoder_layers=3)
+        shape = dict(d_model=256, d_ff=1024, attention_heads=8, encoder_layers=3, decoder_layers=3)
         dropout = dict(residual_dropout=0.1, attention_dropout=0.1, relu_dropout=0.1)
         return Dimensions(name, TransformerConfig(**shape, **dropout), 6000)
     raise ValueError(f"no dimensions are called '{name}': mini, small and base are known")

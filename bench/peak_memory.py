@@ -15,6 +15,7 @@ from bench.options import Options
 STAGES = (
     "base",
     "frozen_sampled",
+    "frozen_mean",
     "fine_tuning_sampled",
     "fine_tuning_mean",
     "greedy",

@@ -29,6 +29,8 @@ def find_peers() -> None:
     if folder not in sys.path:
         sys.path.append(folder)
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    # Else transformers would fetch compute kernels over the network where it knows of some.
+    os.environ.setdefault("USE_HUB_KERNELS", "0")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 

@@ -1,10 +1,12 @@
 """A model whose proposals are right, for timing full acceptance without a trained model.
 
-All the work of a real model is done: its heads propose, and p₁ verifies. Only what the heads propose is overruled.
+All the work of a real model is done: its heads propose, and p₁ verifies. Only what p₂ … p_k propose is overruled; what
+p₁ says, proposing and verifying, is its own, so that outputs are the model's greedy ones whatever it is told.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -35,49 +37,57 @@ class PerfectProposals:
         self.begin_id = model.begin_id
         self.device = model.device
         self._model = model
-        outputs = greedy(WithoutEnd(model), inputs, [tokens] * len(inputs))
-        known = torch.tensor([one.token_ids for one in outputs], device=self.device)
+        decoded = greedy(WithoutEnd(model), inputs, [tokens] * len(inputs))
+        self.outputs = [one.token_ids for one in decoded]
+        known = torch.tensor(self.outputs, device=self.device)
         # What is proposed beyond the end is never accepted: any token will do.
-        self._known = torch.nn.functional.pad(known, (0, 2 * self.block_size))
-        self._spoiling = torch.zeros(self.block_size, dtype=torch.int64, device=self.device)
+        known = torch.nn.functional.pad(known, (0, 2 * self.block_size))
+        # Made before the clock runs: [rows, tokens read, k − 1], what p₂ … p_k are to propose there.
+        self._told = None if self.block_size == 1 else known[:, 1:].unfold(1, self.block_size - 1, 1).contiguous()
 
     def first(self, rows: int) -> PerfectProposals:
         """Return the same for the first `rows` inputs alone."""
         fewer = copy(self)
-        fewer._known = self._known[:rows]
+        fewer.outputs = self.outputs[:rows]
+        fewer._told = None if self._told is None else self._told[:rows]
         return fewer
 
     def spoiled(self, right: int) -> PerfectProposals:
-        """Return the same, but for each block's proposals beyond the first `right`, which are wrong."""
-        other = copy(self)
-        other._spoiling = (torch.arange(self.block_size, device=self.device) >= right).long()
-        return other
+        """Return the same, but for each block's proposals beyond the first `right`, which are wrong.
 
-    @property
-    def outputs(self) -> list[list[int]]:
-        """The known outputs, row by row."""
-        return self._known[:, : self._known.shape[1] - 2 * self.block_size].tolist()
+        Raises `ValueError` for less than 1: the first proposal is p₁'s own.
+        """
+        if right < 1:
+            raise ValueError(f"{right} right proposals: the first is p₁'s own, and always right")
+        other = copy(self)
+        if self._told is not None:
+            other._told = self._told.clone()
+            other._told[..., right - 1 :] = (self._told[..., right - 1 :] == 0).long()
+        return other
 
     def start(self, inputs: Sequence[Sequence[int]], *, cached: bool = True) -> Decoder:
         """Encode the inputs, one row each, and return a decoder that holds no tokens yet."""
         decoder = self._model.start(inputs, cached=cached)
-        return _OverruledDecoder(decoder, self._known, self._spoiling)
+        return decoder if self._told is None else _OverruledDecoder(decoder, self._told)
 
 
 class _OverruledDecoder:
-    """A decoder whose heads propose what is known."""
+    """A decoder whose heads p₂ … p_k propose what they are told."""
 
-    def __init__(self, decoder: Decoder, known: Tensor, spoiling: Tensor) -> None:
+    def __init__(self, decoder: Decoder, told: Tensor) -> None:
         self._decoder = decoder
-        self._known = known
-        self._spoiling = spoiling
-        self._lengths = [0] * len(known)
+        self._told = told
+        self._rows = torch.arange(len(told), device=told.device)
+        self._lengths = [0] * len(told)
 
     def advance(self, tokens: Tensor) -> HeadScores:
         scores = self._decoder.advance(tokens)
-        before = torch.tensor(self._lengths, device=tokens.device)
-        self._lengths = [length + tokens.shape[1] for length in self._lengths]
-        return _OverruledScores(scores, self._known, before, self._spoiling)
+        lengths = self._lengths
+        # A number where all rows are equally long: what is not the model's own work is to take as little as it can.
+        same = min(lengths) == max(lengths)
+        before = lengths[0] if same else torch.tensor(lengths, device=tokens.device)
+        self._lengths = [length + tokens.shape[1] for length in lengths]
+        return _OverruledScores(scores, self._told, self._rows, before)
 
     def rewind(self, lengths: Sequence[int]) -> None:
         self._decoder.rewind(lengths)
@@ -85,27 +95,25 @@ class _OverruledDecoder:
 
     def select(self, rows: Sequence[int]) -> None:
         self._decoder.select(rows)
-        self._known = self._known[list(rows)]
+        self._told = self._told[list(rows)]
+        self._rows = self._rows[: len(rows)]
         self._lengths = [self._lengths[row] for row in rows]
 
 
 @dataclass(frozen=True)
 class _OverruledScores:
-    """What the heads say, but for which token of each is the best."""
+    """What the heads say, but for which token is the best of p₂ … p_k."""
 
     scores: HeadScores
-    known: Tensor
-    before: Tensor
-    spoiling: Tensor
+    told: Tensor
+    rows: Tensor
+    before: int | Tensor
 
     def scoring(self) -> Tensor:
         return self.scores.scoring()
 
     def proposing(self, positions: Tensor) -> Tensor:
         logits = self.scores.proposing(positions)
-        # A row that holds the begin symbol and j outputs has read j + 1 tokens, and proposes outputs j + 1, j + 2 …
-        first = self.before + positions
-        places = first[:, None] + torch.arange(logits.shape[1], device=logits.device)
-        tokens = self.known.gather(1, places.clamp(max=self.known.shape[1] - 1))
-        tokens = (tokens + self.spoiling) % logits.shape[-1]
-        return logits.scatter_(-1, tokens.unsqueeze(-1), float("inf"))
+        tokens = self.told[self.rows, positions + self.before]
+        logits[:, 1:].scatter_(-1, tokens.unsqueeze(-1), math.inf)
+        return logits

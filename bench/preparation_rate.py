@@ -27,5 +27,6 @@ def measure(options: Options) -> Findings:
             raise RuntimeError(f"text preparation failed with status {result.returncode}: {result.stderr[-500:]}")
         measured = json.loads(output.read_text(encoding="utf-8"))
     findings.add("bpd prepare text: pairs a second", measured["pairs_per_second"])
+    findings.add("bpd prepare text: MiB of memory", measured["peak_memory_mib"])
     findings.record(**measured)
     return findings

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tarfile
@@ -122,12 +121,14 @@ def main() -> None:
         data = config["translation"]["data"] | {"files": files}
         if options.vocabulary_lines:
             data["vocabulary"]["training_lines"] = options.vocabulary_lines
-        command = [sys.executable, "-m", "bpd.cli", "prepare", "text", "--settings", json.dumps({"data": data})]
+        # The command tells its own largest memory: the system's count for a child begins with this process's.
+        peak = folder / "peak.json"
+        command = [sys.executable, "-m", "bench.resident_memory", str(peak)]
+        command += ["prepare", "text", "--settings", json.dumps({"data": data})]
         environment = os.environ | {"BPD_DATA_DIR": str(folder / "data"), "PYTHONPATH": str(ROOT)}
         start = time.perf_counter()
         subprocess.run([*command, "--output", str(folder / "prepared")], check=True, env=environment)
         seconds = time.perf_counter() - start
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
         report = json.loads((folder / "prepared" / "report.json").read_text(encoding="utf-8"))
         measured = {
             "pairs": report["counts"]["train_read"],
@@ -136,7 +137,7 @@ def main() -> None:
             "vocabulary_lines": data["vocabulary"]["training_lines"],
             "seconds": round(seconds, 1),
             "pairs_per_second": round(report["counts"]["train_read"] / seconds, 1),
-            "peak_memory_mib": round(peak / 2**20),
+            "peak_memory_mib": round(json.loads(peak.read_text(encoding="utf-8"))["peak_bytes"] / 2**20),
         }
     text = json.dumps(measured, indent=2)
     print(text)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch.nn import functional
 
@@ -92,10 +93,10 @@ def hugging_face_step(shape: Dimensions, batch: Batch, device: torch.device | st
     model = marian_model(shape, longest, device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
     parameters = list(model.parameters())
-    source, target = (marian_ids(part.tolist(), shape) for part in (batch.source, batch.target))
+    source, target = (np.array(marian_ids(part.tolist(), shape)) for part in (batch.source, batch.target))
 
     def step() -> float:
-        ids, labels = (torch.tensor(part, device=device) for part in (source, target))
+        ids, labels = (torch.from_numpy(part).to(device) for part in (source, target))
         optimizer.zero_grad(set_to_none=True)
         begin = torch.full_like(labels[:, :1], model.config.decoder_start_token_id)
         logits = model(

@@ -13,6 +13,8 @@ from bench.options import Options
 from bench.start_up import seconds_of
 from bpd.evaluation.job_records import read_job_record
 
+# More of a rule's jobs than this is not to go into importing.
+LARGEST_IMPORT_SHARE = 0.5
 # What the command of a job imports, by how the job's name begins; the first that fits counts.
 MODULES = {
     "prepare_text": "bpd.data.prepare",
@@ -61,10 +63,13 @@ def measure(options: Options) -> Findings:
         for module in (wanted[:2] if options.quick else wanted)
     }
     importing = 0.0
+    importing_by_module = dict.fromkeys(by_module, 0.0)
     for job, taken in sorted(seconds.items(), key=lambda item: -item[1]):
         module = modules[job]
         share = min(imports.get(module, 0.0), taken)
         importing += share
+        if module is not None:
+            importing_by_module[module] += share
         findings.record(
             job=job,
             seconds=round(taken, 2),
@@ -75,7 +80,11 @@ def measure(options: Options) -> Findings:
         )
     findings.add("importing ÷ all jobs' time", importing / total, at_most=0.25)
     for module in wanted:
-        findings.add(f"{module.removeprefix('bpd.')} ÷ all jobs' time", by_module[module] / total)
+        name = module.removeprefix("bpd.")
+        findings.add(f"{name} ÷ all jobs' time", by_module[module] / total)
+        if module in imports and by_module[module]:
+            share = importing_by_module[module] / by_module[module]
+            findings.add(f"{name}: importing ÷ its jobs' time", share, at_most=LARGEST_IMPORT_SHARE)
     findings.record(jobs=len(seconds), seconds=round(total, 1), import_seconds=round(importing, 1))
     return findings
 

@@ -24,7 +24,7 @@ def test_a_ratio_is_the_median_of_the_turns_not_the_ratio_of_medians():
     assert timings.ratio("one", "other") == Ratio(3.0, 2.0, 4.0)
     assert timings.ratio("other", "one").value == pytest.approx(1 / 3)
     assert timings.median("one") == 6.0
-    assert timings.spread("other") == 4.5
+    assert timings.alone("other") == Ratio(2.0, 1.0, 10.0)
     assert timings.summary()["one"] == {"median": 6.0, "least": 2.0, "largest": 40.0}
 
 

@@ -7,11 +7,12 @@ import sys
 import pytest
 import torch
 
-from bench.memory_stages import STAGES, peak_bytes
+from bench.memory_stages import STAGES
 from bench.models import RandomBatches, dimensions
 from bench.options import Options
 from bench.peak_memory import STAGES as MEASURED_STAGES
 from bench.peers import CTranslate2Greedy, HuggingFaceGreedy, marian_ids, marian_model, missing_peer
+from bench.resident_memory import peak_bytes
 from bench.scaling import growth
 from bench.training_steps import frozen_heads, hugging_face_step, translation_step
 from bench.workflow_time import MODULES, measure, module_of, recorded_seconds
