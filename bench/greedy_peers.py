@@ -15,7 +15,7 @@ from bench.findings import Findings
 from bench.interleave import interleave
 from bench.models import Dimensions, dimensions, sentences, translation_model
 from bench.options import Options
-from bench.peers import CTranslate2Greedy, HuggingFaceGreedy, marian_ids, marian_model, missing_peer
+from bench.peers import CTranslate2Greedy, HuggingFaceGreedy, Peer, marian_ids, marian_model, missing_peer
 from bench.perfect_proposals import PerfectProposals
 from bpd.decoding.blockwise import blockwise
 from bpd.decoding.greedy import greedy
@@ -33,12 +33,18 @@ def measure(options: Options) -> Findings:
     findings = Findings()
     names, batches, tokens = (("mini",), (1, 4), 16) if options.quick else (("small", "base"), (1, 16), 64)
     for name in names:
+        shape = dimensions(name)
+        peers = _peers(findings, options, shape, tokens)
         for rows in batches:
-            _measure_batch(findings, options, dimensions(name), rows, tokens)
+            _measure_batch(findings, options, shape, rows, tokens, peers)
+        if options.device.type == "cuda":
+            torch.cuda.empty_cache()
     return findings
 
 
-def _measure_batch(findings: Findings, options: Options, shape: Dimensions, rows: int, tokens: int) -> None:
+def _measure_batch(
+    findings: Findings, options: Options, shape: Dimensions, rows: int, tokens: int, peers: dict[str, Peer]
+) -> None:
     source = sentences(rows, SOURCE_LENGTH, shape.vocabulary_size)
     limits = [tokens] * rows
     base = WithoutEnd(translation_model(shape, device=options.device))
@@ -48,7 +54,11 @@ def _measure_batch(findings: Findings, options: Options, shape: Dimensions, rows
         "blockwise": partial(blockwise, perfect, source, limits),
     }
     title = f"{shape.name}, batch {rows}"
-    arms |= _peer_arms(findings, options, shape, source, tokens, title)
+    arms |= {name: partial(peer, marian_ids(source, shape), tokens) for name, peer in peers.items()}
+    for name in peers:
+        lengths = {len(row) for row in arms[name]()}
+        if lengths != {tokens}:
+            raise RuntimeError(f"{name} emitted {sorted(lengths)} tokens a sentence instead of {tokens}")
     timings = interleave(arms, repeats=options.turns(0.01 * tokens * rows**0.5), device=options.device)
 
     # A ratio of tokens a second is the inverse ratio of seconds: all arms emit the same number of tokens.
@@ -74,32 +84,23 @@ def _measure_batch(findings: Findings, options: Options, shape: Dimensions, rows
     )
 
 
-def _peer_arms(
-    findings: Findings, options: Options, shape: Dimensions, source: list[list[int]], tokens: int, title: str
-) -> dict[str, Callable[[], object]]:
-    """Return the arms of the peers that are installed, each tried once; note the others as skipped."""
+def _peers(findings: Findings, options: Options, shape: Dimensions, tokens: int) -> dict[str, Peer]:
+    """Return the peers that are installed and can compute here; note the others as skipped."""
     problem = missing_peer("transformers")
     if problem is not None:
-        findings.skipped.append(f"{title}: {problem}")
+        findings.skipped.append(f"{shape.name}: {problem}")
         return {}
     model = marian_model(shape, 2 * max(tokens, SOURCE_LENGTH), options.device)
-    rows = marian_ids(source, shape)
-    arms: dict[str, Callable[[], object]] = {"transformers": HuggingFaceGreedy(model, rows, tokens)}
+    peers: dict[str, Peer] = {"transformers": HuggingFaceGreedy(model)}
     problem = missing_peer("ctranslate2")
     if problem is None:
         try:
-            arms["ctranslate2"] = CTranslate2Greedy(model, rows, tokens)
-            arms["ctranslate2"]()
+            peer = CTranslate2Greedy(model)
+            peer(marian_ids(sentences(1, SOURCE_LENGTH, shape.vocabulary_size), shape), 1)
+            peers["ctranslate2"] = peer
         except RuntimeError as error:
             # A card of a kind, or CUDA libraries of a version, that its build does not know.
             problem = f"CTranslate2 cannot compute here: {str(error).splitlines()[0]}"
-            arms.pop("ctranslate2", None)
     if problem is not None:
-        findings.skipped.append(f"{title}: {problem}")
-    for name, arm in arms.items():
-        lengths = {len(row) for row in arm()}
-        if lengths != {tokens}:
-            raise RuntimeError(f"{name} emitted {sorted(lengths)} tokens a sentence instead of {tokens}")
-    if options.device.type == "cuda":
-        torch.cuda.empty_cache()
-    return arms
+        findings.skipped.append(f"{shape.name}: {problem}")
+    return peers

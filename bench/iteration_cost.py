@@ -26,7 +26,7 @@ LARGEST_LOOP_COST = 1.10
 def measure(options: Options) -> Findings:
     """Time decoding loops against their bare forward passes, and greedy against blockwise decoding."""
     findings = Findings()
-    names, sizes = (("mini",), (1, 4)) if options.quick else (("mini", "small", "base"), BLOCK_SIZES)
+    names, sizes = (("mini",), (1, 4)) if options.quick else (("mini", "base"), BLOCK_SIZES)
     for name in names:
         tokens = 24 if options.quick else 40 if name == "base" and options.device.type == "cpu" else 60
         shape = dimensions(name)
@@ -69,7 +69,7 @@ def _measure_block_size(
     }
     if block_size > 1:
         arms["blockwise_halved"] = partial(blockwise, AlreadyStarted(halved, source), source, limits)
-    estimate = tokens * {"mini": 0.004, "small": 0.01}.get(shape.name, 0.1)
+    estimate = tokens * (0.004 if shape.name == "mini" else 0.1)
     timings = interleave(arms, repeats=options.turns(estimate), device=options.device)
 
     title = f"{shape.name}, k = {block_size}"

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -89,17 +89,28 @@ def marian_ids(rows: Sequence[Sequence[int]], shape: Dimensions) -> list[list[in
     return [[min(token, shape.vocabulary_size - 2) for token in row[:-1]] + [_END] for row in rows]
 
 
-class HuggingFaceGreedy:
-    """Greedy decoding by transformers' `generate`, cached, to exactly `tokens` tokens a sentence."""
+class Peer(Protocol):
+    """What decodes greedily, cached, to exactly so many tokens a sentence."""
 
-    def __init__(self, model: Any, rows: Sequence[Sequence[int]], tokens: int) -> None:
+    def __call__(self, rows: Sequence[Sequence[int]], tokens: int) -> Sequence[Sequence[Any]]:
+        """Decode sources, all equally long, and return the `tokens` tokens of each, without what starts them."""
+        ...
+
+
+class HuggingFaceGreedy:
+    """Greedy decoding by transformers' `generate`."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    @torch.inference_mode()
+    def __call__(self, rows: Sequence[Sequence[int]], tokens: int) -> list[list[int]]:
+        """Decode `rows` to `tokens` tokens each."""
         from transformers import GenerationConfig
 
-        self._model = model
-        self._source = torch.tensor(rows, device=model.device)
-        self._mask = torch.ones_like(self._source)
-        config = model.config
-        self._generation = GenerationConfig(
+        config = self._model.config
+        source = torch.tensor(rows, device=self._model.device)
+        generation = GenerationConfig(
             num_beams=1,
             do_sample=False,
             use_cache=True,
@@ -109,21 +120,17 @@ class HuggingFaceGreedy:
             eos_token_id=config.eos_token_id,
             decoder_start_token_id=config.decoder_start_token_id,
         )
-
-    @torch.inference_mode()
-    def __call__(self) -> list[list[int]]:
-        """Decode, and return the tokens of each sentence without the symbol that starts it."""
-        output = self._model.generate(self._source, attention_mask=self._mask, generation_config=self._generation)
-        return output[:, 1:].tolist()
+        mask = torch.ones_like(source)
+        return self._model.generate(source, attention_mask=mask, generation_config=generation)[:, 1:].tolist()
 
 
 class CTranslate2Greedy:
-    """Greedy decoding by CTranslate2 of the same Marian model, to exactly `tokens` tokens a sentence, in fp32.
+    """Greedy decoding by CTranslate2 of the same Marian model, in fp32.
 
     It computes on as many threads as PyTorch does. The converted model lives in a temporary folder until it is loaded.
     """
 
-    def __init__(self, model: Any, rows: Sequence[Sequence[int]], tokens: int) -> None:
+    def __init__(self, model: Any) -> None:
         import ctranslate2
 
         device = model.device.type
@@ -136,17 +143,15 @@ class CTranslate2Greedy:
                 inter_threads=1,
                 intra_threads=torch.get_num_threads(),
             )
-        self._source = [[_piece(token) for token in row] for row in rows]
-        self._tokens = tokens
 
-    def __call__(self) -> list[list[str]]:
-        """Decode, and return the pieces of each sentence."""
+    def __call__(self, rows: Sequence[Sequence[int]], tokens: int) -> list[list[str]]:
+        """Decode `rows` to `tokens` pieces each."""
         results = self._translator.translate_batch(
-            self._source,
+            [[_piece(token) for token in row] for row in rows],
             beam_size=1,
-            max_batch_size=len(self._source),
-            min_decoding_length=self._tokens,
-            max_decoding_length=self._tokens,
+            max_batch_size=len(rows),
+            min_decoding_length=tokens,
+            max_decoding_length=tokens,
             max_input_length=0,
         )
         return [result.hypotheses[0] for result in results]

@@ -32,8 +32,8 @@ def measure(options: Options) -> Findings:
 
 
 def seconds_of(words: Sequence[str], repeats: int = 3) -> float:
-    """Return the median seconds that Python takes for `words`, in processes of its own."""
-    return interleave({"one": _process(*words)}, repeats=repeats).median("one")
+    """Return the median seconds that Python takes for `words`, in processes of its own, the first one included."""
+    return interleave({"one": _process(*words)}, repeats=repeats, warm_ups=0).median("one")
 
 
 def _process(*words: str) -> Callable[[], object]:

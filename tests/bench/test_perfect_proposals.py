@@ -51,6 +51,28 @@ def test_spoiled_proposals_are_refused(model, right):
     assert all(one.block_sizes == [right] * (12 // right) for one in decoded)
 
 
+def test_the_first_proposal_is_always_p1_s_own(model):
+    with pytest.raises(ValueError, match="p₁'s own"):
+        PerfectProposals(model, sentences(1, 7, SHAPE.vocabulary_size), 8).spoiled(0)
+    source, other = (sentences(2, 7, SHAPE.vocabulary_size, seed) for seed in (1, 2))
+    plain = [one.token_ids for one in greedy(WithoutEnd(model), other, [12, 12])]
+    misled = PerfectProposals(model, source, 12)
+    assert misled.outputs != plain
+    assert [one.token_ids for one in blockwise(misled, other, [12, 12])] == plain
+
+
+def test_heads_are_overruled_beyond_p1_alone(model):
+    source = sentences(1, 7, SHAPE.vocabulary_size)
+    perfect = PerfectProposals(model, source, 12)
+    begin, first = torch.tensor([[model.begin_id]]), torch.tensor([0])
+    with torch.inference_mode():
+        own = model.start(source).advance(begin).proposing(first)
+        told = perfect.start(source).advance(begin).proposing(first)
+    assert torch.equal(own[:, 0], told[:, 0])
+    assert told.argmax(-1).tolist() == [perfect.outputs[0][:4]]
+    assert torch.equal(told.isinf().sum(-1), torch.tensor([[0, 1, 1, 1]]))
+
+
 def test_the_first_rows_can_be_decoded_alone(model):
     source = sentences(3, 7, SHAPE.vocabulary_size)
     perfect = PerfectProposals(model, source, 8)
@@ -79,6 +101,10 @@ def test_recorded_calls_are_those_of_the_decoding_and_can_be_made_again(model):
     again = RecordedCalls(model)
     decoder = again.start(source)
     replay(decoder, calls)
+    # As the suite does it: whole blocks alone, by a decoder that holds the output already.
+    replay(decoder, calls[1:-1])
+    assert [(call.held, call.tokens.shape[1]) for call in again.calls[len(calls) :]] == [(1, 4), (5, 4)]
+    del again.calls[len(calls) :]
     assert [(call.held, call.tokens.tolist(), call.scored) for call in again.calls] == [
         (call.held, call.tokens.tolist(), call.scored) for call in calls
     ]
