@@ -4,8 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-# Beside the locked packages, not among them: no test and no result needs them.
-PEERS := $(VENV)/peers/.installed
+PEERS := .peers/.installed
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BPD_DATA_DIR ?= data
 export BPD_DATA_DIR
@@ -18,7 +17,7 @@ export OMP_NUM_THREADS ?= 1
 help:  ## Show this help.
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+): .*## /  make \1\t/' | expand -t 22
 
-$(INSTALLED): $(wildcard requirements*.lock) pyproject.toml
+$(INSTALLED): $(filter-out requirements-bench.lock,$(wildcard requirements*.lock)) pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, but $(PYTHON) is " + sys.version.split()[0] + "; name another with: make PYTHON=python3.11 …")'
 	@echo "Installing the locked packages into $(VENV) (some minutes)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -52,12 +51,14 @@ test-cluster: $(INSTALLED)  ## Run the tests that need Slurm, on a cluster of on
 		tests/cluster/start && BPD_TEST_CLUSTER=1 $(BIN)/python -m pytest -n 4 --dist worksteal -q \
 		$(addprefix tests/cluster/test_,whole_run.py recovery.py jobs.py)
 
-$(PEERS): $(INSTALLED) bench/peers.txt
-	@$(INSTALL) --no-deps --upgrade --target $(dir $@) -r bench/peers.txt
-	@touch $@
+# Apart from .venv, so that what is compared with cannot change what is compared. Without it, those parts are skipped.
+$(PEERS): requirements-bench.lock $(INSTALLED)
+	@rm -rf .peers && mkdir .peers
+	@if $(INSTALL) --require-hashes --no-deps --target .peers -r requirements-bench.lock; then touch $@; \
+		else echo "The peers could not be installed: nothing is compared with them"; fi
 
-bench: $(PEERS)  ## Measure speed against ourselves and against Hugging Face and CTranslate2; prints ratios.
-	@PYTHONPATH=.:$(dir $(PEERS)) $(BIN)/python -m bench
+bench: $(INSTALLED) $(PEERS)  ## Measure speed and memory, beside transformers and CTranslate2; ARGUMENTS=--quick for a look.
+	@$(BIN)/python -m bench $(ARGUMENTS)
 
 lint: $(INSTALLED)  ## Check style: ruff, snakefmt and snakemake's own linter.
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -1,1 +1,1 @@
-"""Benchmarks: ratios measured in one run, arms in turns, with what they were measured on. `python -m bench --help`."""
+"""The benchmark suite: ratios between ways of doing the same work, measured side by side in one run."""

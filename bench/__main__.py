@@ -1,104 +1,135 @@
-"""The benchmark suite: print ratios, each beside its target, and write them with what they were measured on.
+"""The suite's one command: measure, print tables of ratios, and write them with their environment to a JSON file.
 
-make bench                                  # everything, with the peers installed
-python -m bench --only peers --quick        # one part, in less time
+    python -m bench --only greedy_peers scaling --quick
+
+Parts are measured one after the other; see the file of each for what it does.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
+import json
 import os
-from collections.abc import Callable
+import sys
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from bench.blockwise_costs import blockwise_costs
 from bench.environment import environment
-from bench.marian import missing_peers
-from bench.memory import memory
-from bench.peers import peers
-from bench.startup import rule_times, startup
-from bench.training_speed import training_speed
+from bench.findings import Findings
+from bench.models import ROOT
+from bench.options import Options
+from bench.peers import find_peers
 from bpd.atomic import write_json
+from bpd.device import prepare_device
 
-PARTS: dict[str, Callable[[bool], list[dict[str, Any]]]] = {
-    "blockwise_costs": blockwise_costs,
-    "peers": peers,
-    "training_speed": training_speed,
-    "startup": startup,
-    "memory": memory,
+SCHEMA = 1
+TITLES = ("measured", "median", "least", "largest", "limit", "target", "verdict")
+PARTS = {
+    "iteration_cost": "decoding loops against their bare forward passes, by k",
+    "greedy_peers": "greedy and blockwise decoding against transformers and CTranslate2",
+    "training_peers": "training against transformers",
+    "preparation_rate": "text preparation, pairs a second",
+    "start_up": "what a command takes before it does anything",
+    "workflow_time": "where a finished run's time went",
+    "scaling": "how time grows with length, batch, k, image size and tokens",
+    "peak_memory": "the largest memory of each stage at the paper's dimensions",
 }
-# Of these, less is better.
-COSTS = {"iteration_cost", "median", "share_of_imports"}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=[*PARTS, "rule_times"], help="these parts alone")
-    parser.add_argument("--quick", action="store_true", help="the smallest sizes and fewest rounds")
-    parser.add_argument("--threads", type=int, default=int(os.environ.get("OMP_NUM_THREADS", "1")))
-    parser.add_argument("--results", type=Path, default=Path("results/smoke"), help="a finished run, for rule_times")
-    parser.add_argument("--output", type=Path, default=Path("bench/results/latest.json"))
-    words = parser.parse_args()
-    torch.set_num_threads(words.threads)
-    made: dict[str, Any] = {"environment": environment(), "quick": words.quick, "parts": {}}
-    for name in words.only or [*PARTS, "rule_times"]:
-        if name == "peers" and (missing := missing_peers()):
-            print(f"{name}: left out, without {' and '.join(missing)} (make bench installs them)", flush=True)
-            continue
-        if name == "rule_times":
-            rows = _rule_times(words.results, made["parts"].get("startup") or startup(words.quick))
-        else:
-            rows = PARTS[name](words.quick)
-        made["parts"][name] = rows
-        print(table(name, rows), flush=True)
-        write_json(words.output, made)
-    print(f"written: {words.output}")
-
-
-def _rule_times(results: Path, started: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    imports = {
-        row["command"].removeprefix("import "): row["seconds"]["median"]
-        for row in started
-        if row["command"].startswith("import ")
+def main(words: list[str] | None = None) -> int:
+    """Measure what `words` ask for and return the exit status: 1 where a part failed, whatever was met or missed."""
+    options = _parse(words)
+    find_peers()
+    # Of the processes that parts start, too.
+    os.environ["OMP_NUM_THREADS"] = str(options.threads)
+    torch.set_num_threads(options.threads)
+    device = prepare_device(options.device)
+    asked = Options(device, options.results, options.quick, options.repeats)
+    started = datetime.now(UTC)
+    report: dict[str, Any] = {
+        "schema": SCHEMA,
+        "started": started.isoformat(timespec="seconds"),
+        "quick": options.quick,
+        "repeats": options.repeats,
+        "environment": environment(device),
+        "parts": {},
     }
-    return rule_times(results, imports)
+    for part in options.only or PARTS:
+        print(f"{part}: {PARTS[part]} …", file=sys.stderr, flush=True)
+        clock = time.perf_counter()
+        try:
+            found, failure = importlib.import_module(f"bench.{part}").measure(asked), None
+        except Exception as error:  # One part's fault is told, and leaves the others to be measured.
+            found, failure = Findings(), f"{type(error).__name__}: {error}"
+        seconds = round(time.perf_counter() - clock, 1)
+        report["parts"][part] = {"seconds": seconds, "failure": failure, **found.as_json()}
+        print(table(part, found, failure, seconds), flush=True)
+        # Written after each part, so that an interrupted run keeps what it has.
+        write_json(options.output, report)
+    print(f"{options.output}")
+    return 1 if any(part["failure"] for part in report["parts"].values()) else 0
 
 
-def table(name: str, rows: list[dict[str, Any]]) -> str:
-    """Return rows as a Markdown table: what has a target is followed by it, and by whether it was met."""
-    if not rows:
-        return f"{name}: nothing to show"
-    flat = [_shown(row) for row in rows]
-    titles = list(dict.fromkeys(title for row in flat for title in row))
-    lines = [f"\n**{name}**\n", "| " + " | ".join(titles) + " |", "| " + " | ".join("---" for _ in titles) + " |"]
-    lines += ["| " + " | ".join(row.get(title, "") for title in titles) + " |" for row in flat]
-    return "\n".join(lines)
+def table(part: str, found: Findings, failure: str | None, seconds: float) -> str:
+    """Return what one part found as a Markdown table, followed by what was skipped and how it failed."""
+    rows = [TITLES]
+    for one in found.findings:
+        numbers = [_shown(value) for value in (one.ratio.value, one.ratio.low, one.ratio.high, one.limit)]
+        rows.append((one.name, *numbers, one.target, one.verdict or ""))
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    # Names to the left, numbers to the right.
+    lines = ["| " + " | ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) + " |" for row in rows]
+    lines.insert(1, "| " + " | ".join(["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]) + " |")
+    notes = [f"- skipped: {line}" for line in found.skipped]
+    notes += [] if failure is None else [f"- failed: {failure}"]
+    blocks = [[f"**{part}**, {seconds:.0f} s"], lines if found.findings else [], notes]
+    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
 
-def _shown(row: dict[str, Any]) -> dict[str, str]:
-    values = {key: value for key, value in row.items() if key != "seconds"}
-    if isinstance(row.get("seconds"), dict):
-        if "median" in row["seconds"]:
-            values = {"command": values.pop("command"), "median": row["seconds"]["median"], **values}
-        else:
-            values |= {f"{arm}, ms": 1000 * one["median"] for arm, one in row["seconds"].items()}
-    elif "seconds" in row:
-        values["seconds"] = row["seconds"]
-    shown = {}
-    for key, value in values.items():
-        if key.endswith("_target"):
-            continue
-        text = "" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)
-        target = values.get(f"{key}_target")
-        if target is not None and value is not None:
-            met = value <= target if key in COSTS else value >= target
-            text += f" ({'≤' if key in COSTS else '≥'} {target:g}: {'met' if met else 'missed'})"
-        shown[key.replace("_", " ")] = text
-    return shown
+def _shown(value: float | None) -> str:
+    return "" if value is None else f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _parse(words: list[str] | None) -> argparse.Namespace:
+    listed = "\n".join(f"  {name:18}{what}" for name, what in PARTS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m bench",
+        description=f"{__doc__}\n{listed}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--only", nargs="+", action="extend", choices=PARTS, metavar="PART", help="measure these parts alone"
+    )
+    parser.add_argument("--quick", action="store_true", help="small sizes and few turns: whether it works")
+    parser.add_argument("--repeats", type=int, default=5, help="turns of each arm, at least (default 5)")
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=int(os.environ.get("OMP_NUM_THREADS", "1")),
+        help="of each arm (default: $OMP_NUM_THREADS, else 1)",
+    )
+    parser.add_argument("--device", help="cpu or cuda (default: $BPD_DEVICE, else a card where there is one)")
+    parser.add_argument(
+        "--results", type=Path, default=ROOT / "results" / "smoke", help="the run that workflow_time looks at"
+    )
+    parser.add_argument(
+        "--output", type=Path, default=ROOT / "bench" / "results" / "latest.json", help="the JSON file to write"
+    )
+    return parser.parse_args(words)
+
+
+def read_report(path: Path) -> dict[str, Any]:
+    """Return what a run of the suite wrote; raise `ValueError` where it is of another schema."""
+    report = json.loads(path.read_text(encoding="utf-8"))
+    if report.get("schema") != SCHEMA:
+        raise ValueError(f"{path}: schema {report.get('schema')}, expected {SCHEMA}")
+    return report
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

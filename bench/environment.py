@@ -1,41 +1,53 @@
-"""What a benchmark was measured on."""
+"""Where and with what the suite was measured."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import os
 import platform
+from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 
-from bpd.provenance import commit
+from bpd.provenance import commit, machine
 
-PACKAGES = ("torch", "numpy", "transformers", "ctranslate2")
+_PEERS = ("transformers", "ctranslate2", "tokenizers", "huggingface-hub")
 
 
-def environment() -> dict[str, Any]:
-    """Return processor, cores, threads, versions and commit."""
-    versions = {}
-    for name in PACKAGES:
-        try:
-            versions[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            versions[name] = None
+def environment(device: torch.device, precision: str = "fp32") -> dict[str, Any]:
+    """Return the machine, its load, threads, versions and commit; what a peer's version is, none where it is missing.
+
+    `load` are the runnable processes over the last minute, for telling a contended machine from a quiet one.
+    """
     return {
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
-        "python": platform.python_version(),
-        "packages": versions,
+        **machine(str(device), precision),
         **commit(),
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "physical_cores": psutil.cpu_count(logical=False),
+        "load": round(os.getloadavg()[0], 2),
+        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
+        "system": platform.platform(),
+        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
+        "peers": {name: _version(name) for name in _PEERS},
     }
 
 
-def _processor() -> str:
+def processor() -> str:
+    """Return the processor's name, as the system tells it."""
     try:
-        with open("/proc/cpuinfo", encoding="utf-8") as stream:
-            return next(line.split(":", 1)[1].strip() for line in stream if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None

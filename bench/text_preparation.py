@@ -1,29 +1,33 @@
 """How fast, and in how much memory, `bpd prepare text` works through a corpus of WMT14's size and shape.
 
-    python bench/text_preparation.py --pairs 2000000
+    python -m bench.text_preparation --pairs 2000000
 
 writes that many generated sentence pairs into archives laid out like WMT14's three, runs the command on them with the
 paper's settings, and prints pairs per second and the largest resident memory. The sentences are made-up words, drawn
-by rank as words of natural text are (Zipf's law), 25 a sentence on average, with a few empty and overlong lines.
+by rank as words of natural text are (Zipf's law), 25 a sentence on average, with a few empty and overlong lines; the
+two test sets are made the same way, so that no data has to be at hand.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
-import resource
 import subprocess
 import sys
 import tarfile
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
 from tqdm import tqdm
+
+from bpd.data.corpora import LANGUAGES
+from bpd.data.newstest import NEWSTEST
+from bpd.fingerprints import file_sha256
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARES = {
@@ -74,8 +78,8 @@ def write_archive(
             file.unlink()
 
 
-def make_corpus(folder: Path, pairs: int) -> dict[str, dict]:
-    """Write three archives and the test sets' places into `folder`, and return what the config says of the files."""
+def make_corpus(folder: Path, pairs: int) -> dict[str, dict[str, Any]]:
+    """Write three archives and two test sets into `folder`, and return what the config says of the files."""
     random = np.random.default_rng(1)
     lexicons = {
         "en": make_words(random, "etaoinshrdlucmfwypvbgk"),
@@ -86,10 +90,19 @@ def make_corpus(folder: Path, pairs: int) -> dict[str, dict]:
     for name, (stem, share) in SHARES.items():
         path = folder / "wmt" / name
         write_archive(path, stem, round(pairs * share), lexicons, random)
-        with open(path, "rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        files[name] = {"url": "http://127.0.0.1:9/none", "sha256": digest, "bytes": path.stat().st_size}
+        files[name] = described(path)
+    for name, published in NEWSTEST.items():
+        for language in LANGUAGES:
+            path = folder / "wmt" / f"{name}.{language}"
+            lines = [line or "-" for line in sentences(random, lexicons[language], published.lines)]
+            path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            files[path.name] = described(path)
     return files
+
+
+def described(path: Path) -> dict[str, Any]:
+    """Return what a config says of a file that is at hand: its checksum and size, and no address that would answer."""
+    return {"url": "http://127.0.0.1:9/none", "sha256": file_sha256(path), "bytes": path.stat().st_size}
 
 
 def main() -> None:
@@ -101,22 +114,21 @@ def main() -> None:
     parser.add_argument("--vocabulary-lines", type=int, help="instead of the config's vocabulary.training_lines")
     parser.add_argument("--output", type=Path, help="write the figures to this JSON file too")
     options = parser.parse_args()
-    test_sets = Path(os.environ.get("BPD_DATA_DIR", "data")).resolve() / "wmt"
     with tempfile.TemporaryDirectory(prefix="bpd-preparation-") as place:
         folder = Path(place)
         files = make_corpus(folder / "data", options.pairs)
-        for path in test_sets.glob("newstest201[34].*"):
-            (folder / "data" / "wmt" / path.name).symlink_to(path)
         config = yaml.safe_load(options.config.read_text(encoding="utf-8"))
         data = config["translation"]["data"] | {"files": files}
         if options.vocabulary_lines:
             data["vocabulary"]["training_lines"] = options.vocabulary_lines
-        command = [sys.executable, "-m", "bpd.cli", "prepare", "text", "--settings", json.dumps({"data": data})]
+        # The command tells its own largest memory: the system's count for a child begins with this process's.
+        peak = folder / "peak.json"
+        command = [sys.executable, "-m", "bench.resident_memory", str(peak)]
+        command += ["prepare", "text", "--settings", json.dumps({"data": data})]
         environment = os.environ | {"BPD_DATA_DIR": str(folder / "data"), "PYTHONPATH": str(ROOT)}
         start = time.perf_counter()
         subprocess.run([*command, "--output", str(folder / "prepared")], check=True, env=environment)
         seconds = time.perf_counter() - start
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
         report = json.loads((folder / "prepared" / "report.json").read_text(encoding="utf-8"))
         measured = {
             "pairs": report["counts"]["train_read"],
@@ -125,7 +137,7 @@ def main() -> None:
             "vocabulary_lines": data["vocabulary"]["training_lines"],
             "seconds": round(seconds, 1),
             "pairs_per_second": round(report["counts"]["train_read"] / seconds, 1),
-            "peak_memory_mib": round(peak / 2**20),
+            "peak_memory_mib": round(json.loads(peak.read_text(encoding="utf-8"))["peak_bytes"] / 2**20),
         }
     text = json.dumps(measured, indent=2)
     print(text)

@@ -35,8 +35,9 @@ def pinned(requirements: list[str]) -> dict[str, str]:
 
 
 def declared() -> dict[str, str]:
+    """Return the declared versions by name, but for the benchmark suite's peers, which are installed apart."""
     project = PROJECT["project"]
-    extras = [text for extra in project["optional-dependencies"].values() for text in extra]
+    extras = [text for name, extra in project["optional-dependencies"].items() if name != "bench" for text in extra]
     return pinned([*project["dependencies"], *extras])
 
 
@@ -71,7 +72,13 @@ def test_the_conda_environment_has_the_declared_versions():
 
 
 @pytest.mark.parametrize(
-    ("name", "least"), [("requirements.lock", 100), ("requirements-cpu.lock", 1), ("requirements-cuda.lock", 10)]
+    ("name", "least"),
+    [
+        ("requirements.lock", 100),
+        ("requirements-cpu.lock", 1),
+        ("requirements-cuda.lock", 10),
+        ("requirements-bench.lock", 5),
+    ],
 )
 def test_each_entry_of_a_lock_is_pinned_and_hashed_and_names_no_place(name, least):
     entries = lock_entries(name)
@@ -113,6 +120,14 @@ def test_the_cuda_libraries_are_in_their_own_lock_alone():
     cuda = {canonicalize_name(requirement.name) for requirement, _ in lock_entries("requirements-cuda.lock")}
     assert not any(name.startswith(CUDA) for name in main)
     assert all(name.startswith(CUDA) for name in cuda) and "triton" in cuda
+
+
+def test_the_peers_of_the_benchmark_suite_are_locked_apart():
+    peers = locked("requirements-bench.lock")
+    wanted = pinned(PROJECT["project"]["optional-dependencies"]["bench"])
+    assert {name: peers.get(name) for name in wanted} == wanted
+    assert not peers.keys() & locked("requirements.lock").keys()
+    assert not any(name.startswith(CUDA) for name in peers)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +179,7 @@ def make(*words: str, folder: Path) -> subprocess.CompletedProcess:
 def test_make_alone_explains_its_targets(bare_folder):
     said = make(folder=bare_folder)
     assert said.returncode == 0
-    for target in ("smoke", "mini", "test", "test-cluster", "lint", "install"):
+    for target in ("smoke", "mini", "test", "test-cluster", "bench", "lint", "install"):
         assert re.search(rf"^ *make {target} +\S", said.stdout, flags=re.MULTILINE), said.stdout
     assert not (bare_folder / ".venv").exists()
 
