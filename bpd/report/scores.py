@@ -53,6 +53,15 @@ class Scores:
             return None
         return found[0] if len(found) == 1 else self._mean(found)
 
+    def checkpoints(self, model: str) -> list[str]:
+        """Return the hash of the checkpoint that each decoding of a model was made with, of the first seed alone."""
+        first = self.seeds[0]
+        return [
+            str(found[first]["decoding"].get("checkpoint_sha256"))
+            for (name, *_), found in sorted(self._scores.items())
+            if name == model and first in found
+        ]
+
     def set_name(self, role: str = "dev") -> str:
         """Return the name of the dev or test set."""
         return next((score["set"] for score in self.all() if score["role"] == role), role)
