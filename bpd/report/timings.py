@@ -114,6 +114,10 @@ def _read(path: Path) -> TimedModel:
         sound = False
     if not sound:
         raise BpdError(f"{beside}: damaged; run `bpd time` again")
+    said = {"model": path.parts[-4], "set": path.parent.name, "criterion": path.stem}
+    for name, wanted in said.items():
+        if meta.get(name) != wanted:
+            raise BpdError(f"{beside}: a timing of {name} {meta.get(name)}, not {wanted}; run `bpd time` again")
     records = read_time_records(path)
     require_complete(path, records, meta["timing"])
     return TimedModel(path, meta["model"], meta["block_size"], records, meta)

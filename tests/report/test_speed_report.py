@@ -135,3 +135,12 @@ def test_a_timing_of_another_checkpoint_is_refused(both, name, model):
             write(settings, results, results / "tables")
     with pytest.raises(BpdError, match=message):
         write_tables(settings.translation, results, results / "tables")
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("model", "both_k4"), ("set", "newstest2014"), ("criterion", "exact")])
+def test_a_timing_of_something_else_than_its_path_says_is_refused(both, name, wanted):
+    settings, results = both
+    path = results / f"{TIMED}.meta.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {name: "another"}))
+    with pytest.raises(BpdError, match=rf"exact\.meta\.json: a timing of {name} another, not {wanted}; run `bpd time`"):
+        write_speed_tables(settings, results, results / "tables")
