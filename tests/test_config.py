@@ -152,6 +152,10 @@ def test_the_paper_scale_has_the_original_image_hyperparameters():
         ("translation.trace.sentence", "A house.", "exactly one of dev_index and sentence"),
         ("translation.trace.dev_index", ..., "exactly one of dev_index and sentence"),
         ("scale", "My Scale", "scale"),
+        ("seeds", 3, "seeds: a list is wanted, such as [3], found 3"),
+        ("seeds", "abc", "seeds: a list is wanted, found 'abc'"),
+        ("translation.timing.batches", {"sizes": [1, 200]}, "batches of 200, but data.generated.test_pairs is 100"),
+        ("super_resolution.timing.batches", {"sizes": [9]}, "batches of 9, but data.drawn_faces.dev_images is 8"),
     ],
 )
 def test_a_fault_is_refused_by_file_and_key(path, value, message):

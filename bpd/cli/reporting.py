@@ -46,22 +46,27 @@ def tables_command(
 ) -> None:
     """Write every table, ours beside the published numbers, as CSV, Markdown and LaTeX."""
     from bpd import grid, image_grid
+    from bpd.commands.results_page import require_scale
     from bpd.config import ImageReportSettings, ReportSettings, SpeedReportSettings
 
     if task == "super_resolution":
         from bpd.commands.image_report import write_image_tables
 
         wanted = settings_of(ImageReportSettings, settings, config, image_grid.report_settings)
+        require_scale(results, wanted.scale)
         paths = write_image_tables(wanted, results, output)
     elif task == "speed":
         from bpd.commands.speed_report import write_speed_tables
 
         both = settings_of(SpeedReportSettings, settings, config, image_grid.speed_settings)
+        require_scale(results, both.translation.scale)
         paths = write_speed_tables(both, results, output)
     else:
         from bpd.commands.report import write_tables
 
-        paths = write_tables(settings_of(ReportSettings, settings, config, grid.report_settings), results, output)
+        text = settings_of(ReportSettings, settings, config, grid.report_settings)
+        require_scale(results, text.scale)
+        paths = write_tables(text, results, output)
     print(*paths, sep="\n")
 
 
@@ -75,22 +80,27 @@ def figures_command(
 ) -> None:
     """Draw every figure as PDF and PNG; needs no display."""
     from bpd import grid, image_grid
+    from bpd.commands.results_page import require_scale
     from bpd.config import ImageReportSettings, ReportSettings, SpeedReportSettings
 
     if task == "super_resolution":
         from bpd.commands.image_report import write_image_figures
 
         wanted = settings_of(ImageReportSettings, settings, config, image_grid.report_settings)
+        require_scale(results, wanted.scale)
         paths = write_image_figures(wanted, results, output)
     elif task == "speed":
         from bpd.commands.speed_report import write_speed_figures
 
         both = settings_of(SpeedReportSettings, settings, config, image_grid.speed_settings)
+        require_scale(results, both.translation.scale)
         paths = write_speed_figures(both, results, output)
     else:
         from bpd.commands.report import write_figures
 
-        paths = write_figures(settings_of(ReportSettings, settings, config, grid.report_settings), results, output)
+        text = settings_of(ReportSettings, settings, config, grid.report_settings)
+        require_scale(results, text.scale)
+        paths = write_figures(text, results, output)
     print(*paths, sep="\n")
 
 
@@ -103,10 +113,12 @@ def scorecard_command(
 ) -> None:
     """Hold every number and claim of the paper against the finished tables."""
     from bpd import grid
+    from bpd.commands.results_page import require_scale
     from bpd.commands.scorecard import write_scorecard
     from bpd.config import ScorecardSettings
 
     chosen = settings_of(ScorecardSettings, settings, config, grid.scorecard_settings)
+    require_scale(tables.parent, chosen.scale)
     print(*write_scorecard(chosen, tables, trace), sep="\n")
 
 
@@ -119,9 +131,11 @@ def cost_command(
 ) -> None:
     """Write what each stage of the run cost: jobs, hours of wall-clock time, CPU and GPU, and peak memory."""
     from bpd.commands.cost import write_cost
+    from bpd.commands.results_page import require_scale
     from bpd.config import Config
 
     chosen = settings_of(Config, settings, config, lambda whole: whole)
+    require_scale(results, chosen.scale)
     print(*write_cost(chosen, results, output), sep="\n")
 
 
@@ -160,10 +174,12 @@ def survey_build_command(
 ) -> None:
     """Build the page on which people vote, and the key to it."""
     from bpd import image_grid
+    from bpd.commands.results_page import require_scale
     from bpd.commands.survey import build_survey
     from bpd.config import SurveySettings
 
     chosen = settings_of(SurveySettings, settings, config, image_grid.survey_settings)
+    require_scale(results, chosen.scale)
     study = build_survey(chosen, results, output)
     repeated = sum(pair.repeat_of is not None for pair in study.pairs)
     print(f"{output / 'survey.html'}: {len(study.pairs)} pairs, {repeated} of them repeated; survey {study.survey_id}")

@@ -42,6 +42,7 @@ def write_tables(settings: ReportSettings, results: Path, output: Path) -> list[
     approximate = approximate_table(scores, settings.block_sizes, settings.approximate_criteria, settings.scale)
     paths += write_table(approximate, output)
     timings = Timings(results, "translation", settings.set_names["test"], "exact", settings.timed_models)
+    timings.require_models_of(scores)
     paths += table4(scores, timings, settings.block_sizes, settings.settings, settings.scale).write(output)
     write_text(output / "scores.csv", scores.frame().to_csv(index=False, lineterminator="\n"))
     trace = read_trace(results / "translation" / "trace.json")

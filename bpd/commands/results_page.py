@@ -9,14 +9,28 @@ import yaml
 
 from bpd.atomic import write_text
 from bpd.config import Config
+from bpd.errors import BpdError
 from bpd.report.results_page import results_page
 
 PAGE, CONFIG = "README.md", "config.yaml"
 
 
+def require_scale(results: Path, scale: str) -> None:
+    """Raise `BpdError` where a finished run has left word in `results` that these are of another scale."""
+    path = Path(results) / CONFIG
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):
+        return
+    found = values.get("scale", scale) if isinstance(values, dict) else scale
+    if found != scale:
+        raise BpdError(f"{results}: results of the scale '{found}', not '{scale}' ({path}); give that scale's config")
+
+
 def write_results_page(config: Config, figures: Path, results: Path) -> list[Path]:
     """Write `results`/README.md from the finished tables and figures, and `results`/config.yaml; return the paths."""
     page = Path(results) / PAGE
+    require_scale(results, config.scale)
     text = results_page(config.scale, _about(config), Path(results) / "tables", Path(figures), page)
     values = config.model_dump(mode="json", exclude_none=True)
     resolved = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=110)

@@ -47,18 +47,26 @@ def write_speed_figures(settings: SpeedReportSettings, results: Path, output: Pa
 
 def _timings(settings: SpeedReportSettings, results: Path) -> list[Timings]:
     text, images = settings.translation, settings.super_resolution
-    return [
+    timings = [
         Timings(results, "translation", text.set_names["test"], "exact", text.timed_models),
         Timings(results, "super_resolution", DEV_SET, images.approximate_criterion, images.timed_models),
     ]
+    for timed, scores in zip(timings, _scores_of_models(settings, results), strict=True):
+        timed.require_models_of(scores)
+    return timings
+
+
+def _scores_of_models(settings: SpeedReportSettings, results: Path) -> tuple[Scores, Scores]:
+    """Return the scores of the first seed, whose models are timed and whose heads are measured, of either task."""
+    text = Scores(score_files(settings.translation, results)[1])
+    return text, image_scores(settings.super_resolution, results, seeds=(1,))
 
 
 def _measured_heads(settings: SpeedReportSettings, results: Path) -> list[ModelHeads]:
     """Return the heads of every model above k = 1, of the first seed, in the order of the tables."""
     text, images = settings.translation, settings.super_resolution
     found = []
-    scores = Scores(score_files(text, results)[1])
-    drawn = image_scores(images, results, seeds=(1,))
+    scores, drawn = _scores_of_models(settings, results)
     for block_size in text.block_sizes:
         for setting in text.settings if block_size > 1 else ():
             model = head_model_name(setting, block_size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import torch
@@ -9,11 +10,11 @@ import torch
 from bpd.atomic import write_json
 from bpd.commands.prepared_images import PreparedImages, input_tokens, require_sizes_of
 from bpd.commands.text_set import TextSet
-from bpd.config import TimedSetConfig, TimeSettings
+from bpd.config import TimedSetConfig, TimeSettings, TimingConfig
 from bpd.decoding.acceptance import Acceptance
 from bpd.device import prepare_device
 from bpd.errors import BpdError
-from bpd.evaluation.time_records import TimeRecord, write_time_records
+from bpd.evaluation.time_records import PROTOCOLS, TimeRecord, write_time_records
 from bpd.evaluation.time_shares import time_shares
 from bpd.evaluation.timing import time_decoding
 from bpd.models.model_folder import StoredModel, load_model
@@ -26,8 +27,11 @@ def time_model(settings: TimeSettings, model: Path, base: Path, data: Path, outp
     """Time the model in `model` against `base` by both protocols and over batch sizes, on `threads` CPU threads.
 
     Writes the timings to `output`/set/criterion.jsonl, and beside them what was timed where and where the time went.
-    Raises `BpdError` where the two models are not of one kind.
+    Where the set holds fewer inputs than asked for, all are timed, and the record says how many these are. Raises
+    `BpdError` before anything is timed where the two models are not of one kind, where `output` cannot be written
+    into, or where a batch cannot be filled.
     """
+    path = Path(output) / settings.set_name / f"{settings.criterion}.jsonl"
     torch.set_num_threads(threads)
     device = prepare_device()
     stored, plain = load_model(model, device), load_model(base, device)
@@ -39,7 +43,8 @@ def time_model(settings: TimeSettings, model: Path, base: Path, data: Path, outp
         )
     acceptance = Acceptance.parse(settings.criterion)
     rows, limits = _inputs(settings, stored, Path(data))
-    timing = settings.timing
+    timing = _within(settings.timing, len(rows))
+    _require_folder(path.parent)
     half = settings.precision == "bf16" and device.type == "cuda" and torch.cuda.is_bf16_supported()
     records: list[TimeRecord] = []
     plans = [
@@ -63,7 +68,6 @@ def time_model(settings: TimeSettings, model: Path, base: Path, data: Path, outp
                 title=title,
             )
         shares = time_shares(stored.model, *_first(rows, limits, timing.cached), acceptance)
-    path = Path(output) / settings.set_name / f"{settings.criterion}.jsonl"
     meta = {
         "task": stored.settings.task,
         "model": stored.settings.model,
@@ -99,9 +103,30 @@ def _inputs(settings: TimeSettings, stored: StoredModel, data: Path) -> Inputs:
     return rows, [len(ids) + (settings.max_extra_tokens or 0) for ids in encoded]
 
 
+def _within(timing: TimingConfig, available: int) -> TimingConfig:
+    """Return `timing` with the number of inputs that each part will have: what it asks for, or all there are."""
+    largest = max(timing.batches.sizes)
+    if largest > available:
+        raise BpdError(f"timing.batches.sizes asks for batches of {largest}, but the set has {available}; lower it")
+    parts = {name: getattr(timing, name) for name in PROTOCOLS}
+    return timing.model_copy(
+        update={
+            name: part.model_copy(update={"inputs": min(part.inputs or available, available)})
+            for name, part in parts.items()
+        }
+    )
+
+
+def _require_folder(folder: Path) -> None:
+    """Raise `BpdError` unless files can be written into `folder`, which is made if need be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise BpdError(f"{folder}: cannot be written into: {error.strerror}; give another --output") from None
+
+
 def _first(rows: list[list[int]], limits: list[int], part: TimedSetConfig) -> Inputs:
-    count = len(rows) if part.inputs is None else part.inputs
-    if count > len(rows):
-        raise BpdError(f"timing asks for {count} inputs, but the set has {len(rows)}; lower it")
-    bounds = limits[:count]
-    return rows[:count], bounds if part.tokens is None else [min(limit, part.tokens) for limit in bounds]
+    bounds = limits[: part.inputs]
+    return rows[: part.inputs], bounds if part.tokens is None else [min(limit, part.tokens) for limit in bounds]

@@ -10,7 +10,10 @@ from bpd.config.section import PositiveInt, Section, require_no_twins
 
 
 class TimedSetConfig(Section):
-    """What one protocol is timed on: the first `inputs` of the set, none for all, to `tokens` each, none for all."""
+    """What one protocol is timed on: the first `inputs` of the set, none for all, to `tokens` each, none for all.
+
+    A set that holds fewer is timed as a whole.
+    """
 
     inputs: PositiveInt | None = None
     tokens: PositiveInt | None = None
@@ -36,6 +39,12 @@ class TimingConfig(Section):
     recompute: TimedSetConfig
     cached: TimedSetConfig
     batches: TimedBatchesConfig
+
+    def require_batches_within(self, available: int, where: str) -> None:
+        """Raise `ValueError` where a batch is larger than the timed set, which `where` says holds `available`."""
+        largest = max(self.batches.sizes)
+        if largest > available:
+            raise ValueError(f"timing.batches.sizes asks for batches of {largest}, but {where} is {available}")
 
 
 class TolerancesConfig(Section):

@@ -74,6 +74,9 @@ def _describe(problem: Any) -> str:
     if kind == "missing":
         return f"  {key}: missing"
     message = problem["msg"].removeprefix("Value error, ")
+    if kind in ("tuple_type", "list_type"):
+        example = f", such as [{found}]" if isinstance(found, int | float) else ""
+        return f"  {key}: a list is wanted{example}, found {found!r}"
     if kind == "value_error":
         return f"  {key}: {message}"
     hint = ""

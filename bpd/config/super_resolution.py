@@ -124,6 +124,8 @@ class SuperResolutionConfig(Section):
             raise ValueError(
                 "heads.block_sizes needs 1, and heads.settings 'regular': all are compared with regular_k1 (Table 3)"
             )
+        if self.data.drawn_faces is not None:
+            self.timing.require_batches_within(self.data.drawn_faces.dev_images, "data.drawn_faces.dev_images")
         if len(set(self.decoding.approximate_criteria)) < len(self.decoding.approximate_criteria):
             raise ValueError("decoding.approximate_criteria names a criterion twice")
         for name in self.decoding.approximate_criteria:

@@ -139,6 +139,8 @@ class TranslationConfig(Section):
             )
         if self.distillation.teacher_seed == self.base.seed:
             raise ValueError("distillation.teacher_seed equals base.seed: the teacher must be another model")
+        if self.data.generated is not None:
+            self.timing.require_batches_within(self.data.generated.test_pairs, "data.generated.test_pairs")
         if len(set(self.decoding.approximate_criteria)) < len(self.decoding.approximate_criteria):
             raise ValueError("decoding.approximate_criteria names a criterion twice")
         for name in self.decoding.approximate_criteria:

@@ -28,7 +28,7 @@ class Speedup:
 
     @property
     def efficiency(self) -> float:
-        """Speedup ÷ mean accepted block size; its limit is 1, where an iteration costs what a greedy step does."""
+        """Speedup ÷ mean accepted block size; its limit is 1, up to noise: an iteration costs a greedy step."""
         return self.speedup / self.mean_accepted_block_size
 
 

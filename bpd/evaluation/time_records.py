@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -53,10 +54,44 @@ def read_time_records(path: Path) -> list[TimeRecord]:
     records = []
     for number, line in enumerate(lines, start=1):
         try:
-            records.append(_record(json.loads(line.decode("utf-8"))))
-        except (ValueError, TypeError) as error:
-            raise BpdError(f"{path}, line {number}: not a timing ({error}); run `bpd time` again") from None
+            values = json.loads(line)
+        except ValueError:
+            raise BpdError(f"{path}, line {number}: not a timing (no line of JSON); run `bpd time` again") from None
+        try:
+            records.append(_record(values))
+        except ValueError as fault:
+            raise BpdError(f"{path}, line {number}: not a timing ({fault}); run `bpd time` again") from None
     return records
+
+
+def require_complete(path: Path, records: Sequence[TimeRecord], timing: Mapping[str, Any]) -> None:
+    """Raise `BpdError` unless `records`, read from `path`, are exactly those of `timing`, as `bpd time` recorded it.
+
+    `timing` has the number of `repeats` and, for each protocol, that of `inputs`; for batches also their `sizes`.
+    """
+    planned = set(_planned(path, timing))
+    found = [(one.protocol, one.batch_rows, one.repeat, one.batch, one.arm) for one in records]
+    missing = planned.difference(found)
+    if missing:
+        raise BpdError(
+            f"{path}: incomplete: {len(planned) - len(missing)} of {len(planned)} timings; run `bpd time` again"
+        )
+    if len(found) > len(planned):
+        raise BpdError(
+            f"{path}: {len(found)} timings where {path.stem}.meta.json tells of {len(planned)}; run `bpd time` again"
+        )
+
+
+def _planned(path: Path, timing: Mapping[str, Any]) -> Iterator[tuple[str, int, int, int, str]]:
+    for protocol in PROTOCOLS:
+        inputs = timing[protocol]["inputs"]
+        if inputs is None:
+            raise BpdError(f"{path}: nothing says how many inputs were timed ({protocol}); run `bpd time` again")
+        for batch_rows in timing[protocol].get("sizes", [1]):
+            for repeat in range(timing["repeats"]):
+                for batch in range(math.ceil(inputs / batch_rows)):
+                    for arm in ARMS:
+                        yield protocol, batch_rows, repeat, batch, arm
 
 
 def _record(values: Any) -> TimeRecord:
@@ -71,6 +106,7 @@ def _record(values: Any) -> TimeRecord:
         value = getattr(record, name)
         if type(value) is not int or value < lowest:
             raise ValueError(f"{name} is {value!r}")
-    if isinstance(record.seconds, bool) or not isinstance(record.seconds, int | float) or not record.seconds > 0:
+    well = isinstance(record.seconds, int | float) and not isinstance(record.seconds, bool)
+    if not (well and 0 < record.seconds < math.inf):
         raise ValueError(f"seconds is {record.seconds!r}")
     return record

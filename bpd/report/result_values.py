@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -9,27 +10,51 @@ from typing import Any
 
 from bpd.errors import BpdError
 from bpd.report.published import published
-from bpd.report.table4 import OURS
+from bpd.report.table4 import BASE_SYSTEM, OURS
 from bpd.report.trace import accepted_sizes, read_trace
 
 # A value's place: the table, the row's key and the column, such as ("table1", (4, "both"), "bleu").
 Cell = tuple[str, tuple[Any, ...], str]
 
+BLOCK = "mean_accepted_block_size"
 _KEYS: dict[str, tuple[str, ...]] = {
     "table1": ("k", "setting"),
     "approximate": ("k", "criterion"),
     "table2": ("k", "setting"),
-    "table3": ("method_1",),
-    "table4": ("k", "source"),
+    "table3": ("k", "criterion"),
+    "table4": ("k",),
     "figure4": ("task", "k", "protocol"),
 }
+# The columns that a row's key is read from.
+_COLUMNS_OF_KEYS = _KEYS | {"table3": ("method_1",), "table4": ("system", "source", "k")}
 _COLUMNS: dict[str, tuple[str, ...]] = {
-    "table1": ("bleu", "mean_accepted_block_size"),
-    "approximate": ("bleu", "mean_accepted_block_size"),
-    "table2": ("mean_accepted_block_size",),
+    "table1": ("bleu", BLOCK),
+    "approximate": ("bleu", BLOCK),
+    "table2": (BLOCK,),
     "table3": ("preference_percent", "low", "high"),
     "table4": ("bleu", "speedup"),
-    "figure4": ("mean_accepted_block_size", "speedup"),
+    "figure4": (BLOCK, "speedup"),
+}
+# What only our tables have: beside a block size of images, the images' quality.
+_OPTIONAL_COLUMNS = {"table2": ("psnr", "p1_lost_bits")}
+_KNOWN: dict[str, dict[str, re.Pattern[str]]] = {
+    "table1": {"setting": re.compile("base|regular|distillation|fine_tuning|both")},
+    "approximate": {"criterion": re.compile(r"exact|(top|minimum)[1-9]\d*")},
+    "table2": {"setting": re.compile("base|regular|approximate|fine_tuning|both")},
+    "table4": {"system": re.compile(r"Greedy, k = 1|Blockwise, k = \d+")},
+    "figure4": {"task": re.compile("translation|super_resolution"), "protocol": re.compile("recompute|cached")},
+}
+_RANGES: dict[str, tuple[float, float]] = {
+    # BLEU's own rounding puts a perfect score a little above 100.
+    "bleu": (0.0, 100.0 + 1e-9),
+    BLOCK: (1.0, math.inf),
+    "preference_percent": (0.0, 100.0),
+    "low": (0.0, 100.0),
+    "high": (0.0, 100.0),
+    "speedup": (0.0, math.inf),
+    "psnr": (0.0, math.inf),
+    # A head may gain bits too. No token takes more than 2^64 alternatives.
+    "p1_lost_bits": (-64.0, 64.0),
 }
 TABLES = tuple(_KEYS)
 _METHOD = re.compile(r"Fine tuning, (exact|approximate)(?: \(ε = \d+\))?, k = (\d+)")
@@ -53,7 +78,7 @@ class Values:
 
     def block_sizes(self, table: str, task: str | None = None) -> list[int]:
         """Return the k above 1 of a table's rows that hold any value, smallest first; of `task` in Figure 4's."""
-        place = _KEYS[table].index("k") if "k" in _KEYS[table] else 0
+        place = _KEYS[table].index("k")
         found = {
             key[place]
             for name, key, _ in self._values
@@ -85,27 +110,31 @@ def _trace_values(sizes: list[int]) -> dict[Cell, float]:
 def _read(path: Path, table: str) -> dict[Cell, float]:
     import pandas
 
-    wanted = [*_KEYS[table], *_COLUMNS[table]]
+    wanted = [*_COLUMNS_OF_KEYS[table], *_COLUMNS[table]]
     try:
         frame = pandas.read_csv(path, dtype=str, keep_default_na=False)
     except OSError as error:
         raise BpdError(f"{path}: cannot read the table: {error.strerror}; run `bpd tables` again") from None
-    except (ValueError, UnicodeDecodeError) as error:
-        raise BpdError(f"{path}: not a table ({error}); run `bpd tables` again") from None
+    except ValueError:
+        raise BpdError(f"{path}: not a table of comma-separated values; run `bpd tables` again") from None
     missing = [name for name in wanted if name not in frame.columns]
     if missing:
         raise BpdError(f"{path}: the table lacks the columns {', '.join(missing)}; run `bpd tables` again")
     values: dict[Cell, float] = {}
+    lines: dict[tuple[Any, ...], int] = {}
     for number, row in enumerate(frame.to_dict("records"), start=2):
         if table == "table4" and row["source"] != OURS:
             continue
         try:
             key = _key(table, row)
-            for column in _COLUMNS[table]:
-                if row[column] != "":
-                    values[table, key, column] = float(row[column])
-        except ValueError as error:
-            raise BpdError(f"{path}, line {number}: {error}; run `bpd tables` again") from None
+            if key in lines:
+                raise ValueError(f"{_told(key)} stands in line {lines[key]} already")
+            lines[key] = number
+            for column in (*_COLUMNS[table], *_OPTIONAL_COLUMNS.get(table, ())):
+                if row.get(column, "") != "":
+                    values[table, key, column] = _number(row[column], column, key)
+        except ValueError as fault:
+            raise BpdError(f"{path}, line {number}: {fault}; run `bpd tables` again") from None
     return values
 
 
@@ -114,9 +143,39 @@ def _key(table: str, row: Mapping[str, str]) -> tuple[Any, ...]:
         match = _METHOD.fullmatch(row["method_1"])
         if match is None:
             raise ValueError(f"unknown method {row['method_1']!r}")
-        return (int(match.group(2)), match.group(1))
-    names = [name for name in _KEYS[table] if name != "source"]
-    return tuple(int(row[name]) if name == "k" else row[name] for name in names)
+        return (_block_size(match.group(2)), match.group(1))
+    if table == "table4" and row["system"] == BASE_SYSTEM:
+        return ("base",)
+    for name, known in _KNOWN[table].items():
+        if not known.fullmatch(row[name]):
+            raise ValueError(f"unknown {name} {row[name]!r}")
+    return tuple(_block_size(row[name]) if name == "k" else row[name] for name in _KEYS[table])
+
+
+def _block_size(text: str) -> int:
+    if not re.fullmatch(r"[1-9][0-9]{0,3}", text):
+        raise ValueError(f"k is {text!r}, which is no block size")
+    return int(text)
+
+
+def _number(text: str, column: str, key: tuple[Any, ...]) -> float:
+    """Return the number in a cell; raise `ValueError` unless it is one that `column` can hold."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    least, most = _RANGES[column]
+    if column == BLOCK:
+        # The mean of blocks of at most k tokens, up to its rounding.
+        most = next((part for part in key if isinstance(part, int)), most) + 1e-9
+    if not (math.isfinite(number) and least <= number <= most):
+        bounds = f"of at least {least:g}" if math.isinf(most) else f"from {least:g} to {most:g}"
+        raise ValueError(f"{column} of {_told(key)} is {text!r}, not a number {bounds}")
+    return number
+
+
+def _told(key: tuple[Any, ...]) -> str:
+    return ", ".join(f"k = {part}" if isinstance(part, int) else str(part) for part in key)
 
 
 def published_values() -> dict[Cell, float]:

@@ -22,7 +22,7 @@ class Scores:
     deviations.
     """
 
-    # What a score file says of its own, which of that is text or may be null, what a table shows, and its provenance.
+    # What a score file says of its own, which of that is text or may be null, and its provenance.
     own: tuple[str, ...] = (
         "model", "set", "role", "criterion", "block_size", "bleu", "mean_accepted_block_size", "accepted_tokens",
         "iterations", "calls", "sentences", "cut_at_length_limit", "sentences_unlike_greedy", "bleu_intl",
@@ -30,7 +30,14 @@ class Scores:
     )  # fmt: skip
     texts: tuple[str, ...] = ("model", "set", "role", "criterion", "signature", "signature_intl")
     nullable: tuple[str, ...] = ("sentences_unlike_greedy",)
-    shown: tuple[str, ...] = ("bleu", "mean_accepted_block_size")
+    # What a number can be, from and to, where it is not just anything from 0; BLEU's rounding may exceed 100 a little.
+    ranges: Mapping[str, tuple[float, float]] = {
+        "block_size": (1.0, math.inf),
+        "mean_accepted_block_size": (1.0, math.inf),
+        "brevity_penalty": (0.0, 1.0),
+        **dict.fromkeys(("bleu", "bleu_intl", "bleu_compound_split"), (0.0, 100.0 + 1e-9)),
+        **dict.fromkeys(("ssim", "ssim_nearest", "ssim_bicubic"), (-1.0, 1.0)),
+    }
     made_with: tuple[str, ...] = (
         "checkpoint_sha256", "config_sha256", "vocabulary_sha256", "seed", "commit", "dirty", "device", "precision",
     )  # fmt: skip
@@ -41,17 +48,30 @@ class Scores:
         for seed, files in by_seed.items():
             for path in files:
                 score = self._read(Path(path))
-                self._scores.setdefault((score["model"], score["role"], score["criterion"]), {})[seed] = score
+                found = self._scores.setdefault((score["model"], score["role"], score["criterion"]), {})
+                if seed in found:
+                    told = f"{score['model']} by {score['criterion']} on the {score['role']} set"
+                    raise BpdError(f"{path}: a second score of {told}; decode and score again")
+                found[seed] = score
         if not self._scores:
             raise BpdError("no score files were given; run `bpd score` first")
         self.seeds = tuple(by_seed)
 
     def get(self, model: str, criterion: str, role: str = "dev") -> dict[str, Any] | None:
-        """Return one score, or none where this scale has no such model or decoding, or it is not a number."""
+        """Return one score, or none where this scale has no such model or decoding."""
         found = list(self._scores.get((model, role, criterion), {}).values())
-        if not found or any(math.isnan(score[name]) for score in found for name in self.shown):
+        if not found:
             return None
         return found[0] if len(found) == 1 else self._mean(found)
+
+    def checkpoints(self, model: str) -> list[str]:
+        """Return the hash of the checkpoint that each decoding of a model was made with, of the first seed alone."""
+        first = self.seeds[0]
+        return [
+            str(found[first]["decoding"].get("checkpoint_sha256"))
+            for (name, *_), found in sorted(self._scores.items())
+            if name == model and first in found
+        ]
 
     def set_name(self, role: str = "dev") -> str:
         """Return the name of the dev or test set."""
@@ -129,11 +149,15 @@ class Scores:
         try:
             score = json.loads(path.read_text(encoding="utf-8"))
             missing = [name for name in (*self.own, "block_size_counts", "decoding") if name not in score]
+        except FileNotFoundError:
+            raise BpdError(f"{path}: no such score; run `bpd score` first") from None
         except (OSError, ValueError, TypeError):
-            raise BpdError(f"{path}: missing or damaged score; run `bpd score` again") from None
+            raise BpdError(f"{path}: damaged score; run `bpd score` again") from None
         if missing:
             raise BpdError(f"{path}: the score lacks {', '.join(missing)}; run `bpd score` again")
         faulty = [name for name in self.own if not self._is_well(name, score[name])]
+        if not faulty and score["mean_accepted_block_size"] > score["block_size"] + 1e-9:
+            faulty = ["mean_accepted_block_size", "block_size"]
         faulty += [name for name in ("block_size_counts", "decoding") if not isinstance(score[name], dict)]
         if faulty:
             found = ", ".join(f"{name} is {score[name]!r}" for name in faulty)
@@ -143,5 +167,12 @@ class Scores:
     def _is_well(self, name: str, value: Any) -> bool:
         if name in self.texts:
             return isinstance(value, str)
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        return number or (value is None and name in self.nullable)
+        if value is None:
+            return name in self.nullable
+        least, most = self.ranges.get(name, (0.0, math.inf))
+        return (
+            isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and math.isfinite(value)
+            and least <= value <= most
+        )

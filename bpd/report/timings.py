@@ -10,13 +10,15 @@ from typing import Any
 
 from bpd.errors import BpdError
 from bpd.evaluation.speedup import Speedup, speedup, timed_batch_sizes
-from bpd.evaluation.time_records import PARTS, TimeRecord, read_time_records
+from bpd.evaluation.time_records import PARTS, PROTOCOLS, TimeRecord, read_time_records, require_complete
+from bpd.report.scores import Scores
 
 
 @dataclass(frozen=True)
 class TimedModel:
     """One model's timings, and what `bpd time` wrote beside them."""
 
+    path: Path
     name: str
     block_size: int
     records: Sequence[TimeRecord]
@@ -47,6 +49,18 @@ class Timings:
         paths = [time_path(results, task, model, set_name, criterion) for model in models]
         self.models = sorted((_read(path) for path in paths), key=lambda model: model.block_size)
 
+    def require_models_of(self, scores: Scores) -> None:
+        """Raise `BpdError` where a timed model, or the base model it was timed against, is not the one scored."""
+        for timed in self.models:
+            beside = timed.path.with_suffix(".meta.json")
+            for model, name in ((timed.name, "checkpoint_sha256"), ("base", "base_checkpoint_sha256")):
+                for scored in scores.checkpoints(model):
+                    if scored != timed.meta[name]:
+                        raise BpdError(
+                            f"{beside}: timed with the checkpoint {timed.meta[name][:12]} of {model}, but scored was "
+                            f"{scored[:12]}; run `bpd time` again"
+                        )
+
     def get(self, model: str) -> TimedModel | None:
         """Return the timings of one model, or none where it was not timed."""
         return next((timed for timed in self.models if timed.name == model), None)
@@ -69,8 +83,7 @@ class Timings:
         told = []
         for timed in self.models:
             part = timed.meta["timing"][protocol]
-            count = sum(record.repeat == 0 and record.arm == "greedy" for record in timed.records
-                        if (record.protocol, record.batch_rows) == (protocol, 1))  # fmt: skip
+            count = part["inputs"]
             cut = "" if part["tokens"] is None else f", the first {part['tokens']} tokens of each"
             told.append(f"{count} input{'s' * (count > 1)}{cut}, {timed.meta['timing']['repeats']} repeats")
         return "; ".join(dict.fromkeys(told))
@@ -86,15 +99,33 @@ def _read(path: Path) -> TimedModel:
     try:
         meta = json.loads(beside.read_text(encoding="utf-8"))
         sound = (
-            isinstance(meta["model"], str)
+            all(isinstance(meta[name], str) for name in ("model", "checkpoint_sha256", "base_checkpoint_sha256"))
             and isinstance(meta["block_size"], int)
             and isinstance(meta["versions"], dict)
             and all(isinstance(meta["shares"]["seconds"][part], float) for part in PARTS)
             and meta["shares"]["iterations"] > 0
-            and {"repeats", "recompute", "cached", "batches"} <= set(meta["timing"])
+            and _is_count(meta["timing"]["repeats"])
+            and all(_is_part(meta["timing"][protocol]) for protocol in PROTOCOLS)
+            and all(map(_is_count, meta["timing"]["batches"]["sizes"]))
         )
+    except FileNotFoundError:
+        raise BpdError(f"{beside}: no such timing; run `bpd time` first") from None
     except (OSError, ValueError, KeyError, TypeError):
         sound = False
     if not sound:
-        raise BpdError(f"{beside}: missing or damaged; run `bpd time` again")
-    return TimedModel(meta["model"], meta["block_size"], read_time_records(path), meta)
+        raise BpdError(f"{beside}: damaged; run `bpd time` again")
+    said = {"model": path.parts[-4], "set": path.parent.name, "criterion": path.stem}
+    for name, wanted in said.items():
+        if meta.get(name) != wanted:
+            raise BpdError(f"{beside}: a timing of {name} {meta.get(name)}, not {wanted}; run `bpd time` again")
+    records = read_time_records(path)
+    require_complete(path, records, meta["timing"])
+    return TimedModel(path, meta["model"], meta["block_size"], records, meta)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value > 0
+
+
+def _is_part(part: dict[str, Any]) -> bool:
+    return all(part[name] is None or _is_count(part[name]) for name in ("inputs", "tokens"))

@@ -10,7 +10,7 @@ from bpd.commands.time import time_model
 from bpd.config import TimeSettings
 from bpd.errors import BpdError
 from bpd.evaluation.speedup import speedup, timed_batch_sizes
-from bpd.evaluation.time_records import PARTS, read_time_records
+from bpd.evaluation.time_records import PARTS, read_time_records, require_complete
 from tests.commands.test_cli import run
 
 
@@ -65,13 +65,33 @@ def test_another_base_is_refused(world, image_world, text_settings, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_more_inputs_than_there_are_are_refused(world, text_settings, tmp_path):
-    many = text_settings.timing.model_copy(
-        update={"cached": text_settings.timing.cached.model_copy(update={"inputs": 10})}
-    )
-    settings = text_settings.model_copy(update={"timing": many})
-    with pytest.raises(BpdError, match="timing asks for 10 inputs, but the set has 9"):
-        time_model(settings, world.model("both_k3"), world.model("base"), world.data, tmp_path, threads=1)
+def with_timing(settings, **parts):
+    """Return `settings` with some keys of some parts of their timing changed."""
+    timing = settings.timing
+    changed = {name: getattr(timing, name).model_copy(update=values) for name, values in parts.items()}
+    return settings.model_copy(update={"timing": timing.model_copy(update=changed)})
+
+
+def test_of_more_inputs_than_there_are_all_are_timed_and_counted(world, text_settings, tmp_path):
+    settings = with_timing(text_settings, cached={"inputs": 5000}, recompute={"inputs": None})
+    time_model(settings, world.model("both_k3"), world.model("base"), world.data, tmp_path, threads=1)
+    path = tmp_path / "test" / "exact.jsonl"
+    timing = json.loads(path.with_suffix(".meta.json").read_text())["timing"]
+    assert [timing[name]["inputs"] for name in ("recompute", "cached", "batches")] == [9, 9, 3]
+    records = read_time_records(path)
+    require_complete(path, records, timing)
+    assert {record.batch for record in records if record.protocol == "cached"} == set(range(9))
+
+
+def test_what_cannot_be_timed_is_refused_before_anything_is(world, text_settings, tmp_path, monkeypatch):
+    monkeypatch.setattr("bpd.commands.time.time_decoding", pytest.fail)
+    models = world.model("both_k3"), world.model("base"), world.data
+    with pytest.raises(BpdError, match="asks for batches of 10, but the set has 9; lower it"):
+        time_model(with_timing(text_settings, batches={"sizes": (1, 10), "inputs": None}), *models, tmp_path, threads=1)
+    taken = tmp_path / "taken"
+    taken.write_text("a file")
+    with pytest.raises(BpdError, match=r"taken/test: cannot be written into: Not a directory; give another --output"):
+        time_model(text_settings, *models, taken, threads=1)
 
 
 def test_heads_are_measured_where_something_is_proposed(world, image_world):

@@ -23,6 +23,8 @@ def test_what_is_written_is_read(tmp_path):
         ({"seconds": 0}, "seconds is 0"),
         ({"seconds": True}, "seconds is True"),
         ({"seconds": float("nan")}, "seconds is nan"),
+        ({"seconds": float("inf")}, "seconds is inf"),
+        ({"seconds": -0.5}, "seconds is -0.5"),
         ({"tokens": 0}, "tokens is 0"),
         ({"tokens": 1.5}, "tokens is 1.5"),
         ({"repeat": -1}, "repeat is -1"),
@@ -38,6 +40,12 @@ def test_a_faulty_line_is_named(tmp_path, change, message):
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     with pytest.raises(BpdError, match=rf"exact\.jsonl, line 2: not a timing \(.*{message}"):
         read_time_records(path)
+
+
+def test_a_line_that_is_no_json_is_named_in_plain_words(tmp_path):
+    (tmp_path / "exact.jsonl").write_bytes(b"\xff\n")
+    with pytest.raises(BpdError, match=r"line 1: not a timing \(no line of JSON\); run `bpd time` again"):
+        read_time_records(tmp_path / "exact.jsonl")
 
 
 @pytest.mark.parametrize("text", [json.dumps(asdict(RECORD)), '{"protocol'])

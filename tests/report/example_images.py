@@ -20,14 +20,15 @@ CRITERIA = ("exact", "distance2")
 
 def score_values(model: str, criterion: str = "exact", /, **changes) -> dict:
     """Return the values of one score file, with some of them changed."""
+    block_size = int(model.rpartition("_k")[2]) if "_k" in model else 1
     values = {
         "task": "super_resolution",
         "model": model,
         "set": "dev",
         "role": "dev",
         "criterion": criterion,
-        "block_size": int(model.rpartition("_k")[2]) if "_k" in model else 1,
-        "mean_accepted_block_size": 1.5,
+        "block_size": block_size,
+        "mean_accepted_block_size": min(1.5, block_size),
         "accepted_tokens": 300,
         "iterations": 200,
         "calls": 210,

@@ -30,7 +30,7 @@ def score_values(model: str, criterion: str = "exact", role: str = "dev", **chan
         "bleu_intl": 25.5,
         "signature_intl": SIGNATURE.replace("13a", "intl"),
         "bleu_compound_split": 26.0,
-        "mean_accepted_block_size": 1.5,
+        "mean_accepted_block_size": min(1.5, block_size),
         "accepted_tokens": 300,
         "iterations": 200,
         "calls": 210,
@@ -124,7 +124,7 @@ def write_results(folder: Path, block_sizes: tuple[int, ...], scale: str = "smok
             bleu, block = (
                 table1_cell(int(size), setting)
                 if criterion == "exact"
-                else approximate_cell(int(size), criterion) or (20.0, 1.1 + 0.5 * int(size))
+                else approximate_cell(int(size), criterion) or (20.0, min(1.1 + 0.5 * int(size), float(size)))
             )
             counts = {str(n): round(1000 * (1 - 0.8 / block) ** n) + 1 for n in range(1, int(size) + 1)}
             write_score(

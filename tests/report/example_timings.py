@@ -17,14 +17,15 @@ def write_timings(
     speedups: dict[str, float] | None = None,
     sizes: tuple[int, ...] = (1, 4),
 ) -> Path:
-    """Write timings of two batches in three repeats, whose repeats are 10 % slower and faster than the speedup."""
+    """Write timings of two inputs, or two full batches, in three repeats, 10 % slower and faster than the speedup."""
     speedups = speedups or {"recompute": 1.5, "cached": 1.2}
-    plans = [(protocol, 1, value) for protocol, value in speedups.items()]
-    plans += [("batches", size, speedups["cached"] / size**0.5) for size in sizes]
+    plans = [(protocol, 1, 2, value) for protocol, value in speedups.items()]
+    most = 2 * max(sizes)
+    plans += [("batches", size, most // size, speedups["cached"] / size**0.5) for size in sizes]
     lines = []
-    for protocol, rows, value in plans:
+    for protocol, rows, batches, value in plans:
         for repeat, factor in enumerate((0.9, 1.0, 1.1)):
-            for batch in range(2):
+            for batch in range(batches):
                 tokens = 1200 * rows
                 greedy = {"arm": "greedy", "iterations": tokens, "calls": tokens, "seconds": 0.99 * factor}
                 blockwise = {
@@ -39,14 +40,17 @@ def write_timings(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     timed = {"inputs": 2, "tokens": None}
+    batches = {"inputs": most, "tokens": None, "sizes": list(sizes)}
     meta = {
         "task": task,
         "model": model,
         "set": set_name,
         "criterion": criterion,
         "block_size": int(model.rpartition("_k")[2]),
-        "timing": {"repeats": 3, "recompute": timed, "cached": timed, "batches": timed | {"sizes": list(sizes)}},
+        "timing": {"repeats": 3, "recompute": timed, "cached": timed, "batches": batches},
         "shares": {"seconds": PARTS, "iterations": 100, "calls": 110, "inputs": 2},
+        "checkpoint_sha256": "c" * 64,
+        "base_checkpoint_sha256": "c" * 64,
         "commit": "0123456789abcdef",
         "device": "cpu: Testing",
         "threads": 1,

@@ -53,6 +53,10 @@ def test_the_numbers(timings):
     assert rows[6]["published_speedup"] == "4.0" and rows[4]["published_speedup"] == ""
 
 
+def test_an_efficiency_above_1_is_noise_and_the_notes_say_so(timings):
+    assert "its limit is 1, up to the noise of the timings" in figure4_table(timings, "mini").markdown()
+
+
 def test_the_picture_draws_ours_filled_published_hollow_and_the_limit(timings):
     panels = figure4(timings, "mini").axes
     assert [axes.get_title() for axes in panels] == ["Translation (test)", "Super-resolution (dev)"]

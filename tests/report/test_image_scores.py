@@ -34,9 +34,13 @@ def test_all_scores_stand_in_one_frame_with_their_provenance(tmp_path):
     assert frame["data_sha256"].tolist() == ["d" * 64] * 2 and frame["checkpoint_sha256"].tolist() == ["c" * 64] * 2
 
 
-@pytest.mark.parametrize("name", ["psnr", "bits_per_dimension", "mean_accepted_block_size"])
-def test_no_number_is_no_score(tmp_path, name):
-    assert ImageScores([write_score(tmp_path, "base", **{name: math.nan})]).get("base", "exact") is None
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("psnr", math.nan), ("bits_per_dimension", math.inf), ("mean_accepted_block_size", 1.5), ("ssim", -2.0)],
+)
+def test_what_such_a_number_cannot_be_is_refused(tmp_path, name, value):
+    with pytest.raises(BpdError, match=rf"exact\.score\.json: damaged score \({name} is {value}"):
+        ImageScores([write_score(tmp_path, "base", **{name: value})])
 
 
 @pytest.mark.parametrize(
@@ -76,5 +80,5 @@ def test_a_score_of_the_wrong_kind_is_refused(tmp_path, name, value):
 
 
 def test_a_missing_score_is_refused_by_name(tmp_path):
-    with pytest.raises(BpdError, match=r"regular_k4/decode/dev/exact\.score\.json: missing or damaged score"):
+    with pytest.raises(BpdError, match=r"regular_k4/decode/dev/exact\.score\.json: no such score"):
         ImageScores([score_path(tmp_path, "regular_k4")])

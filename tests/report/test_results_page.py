@@ -1,6 +1,7 @@
 """The results' README: complete, with links that lead somewhere, and refusing what is missing."""
 
 import re
+from pathlib import Path
 
 import pytest
 import yaml
@@ -11,6 +12,9 @@ from bpd.errors import BpdError
 from bpd.report.results_page import SECTIONS
 from bpd.report.table_files import markdown_page, write_table_files
 from tests.commands.conftest import CONFIG
+from tests.commands.test_cli import run
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -51,6 +55,28 @@ def test_the_page_is_the_same_bytes_twice(finished):
     config = validate_section(Config, CONFIG, "tiny")
     first = [path.read_bytes() for path in write_results_page(config, figures, results)]
     assert first == [path.read_bytes() for path in write_results_page(config, figures, results)]
+
+
+def test_results_of_another_scale_are_told_from_damaged_ones(finished, tmp_path):
+    results, figures = finished
+    config = validate_section(Config, CONFIG, "tiny")
+    _, kept = write_results_page(config, figures, results)
+    before = kept.read_bytes()
+    told = f"{results}: results of the scale 'tiny', not 'smoke' ({kept}); give that scale's config"
+    with pytest.raises(BpdError, match=re.escape(told)):
+        write_results_page(config.model_copy(update={"scale": "smoke"}), figures, results)
+    assert kept.read_bytes() == before
+    smoke = ["--config", ROOT / "config" / "smoke.yaml"]
+    written = ["--results", results, "--output", tmp_path / "written"]
+    for words in (
+        ["tables", *written], ["tables", "--task", "super_resolution", *written],
+        ["figures", "--task", "speed", *written],
+        ["cost", *written], ["survey", "build", *written],
+        ["scorecard", "--tables", results / "tables", "--trace", results / "translation" / "trace.json"],
+    ):  # fmt: skip
+        result = run(*words, *smoke)
+        assert result.returncode == 1 and told in result.stderr, words
+    assert not (tmp_path / "written").exists()
 
 
 @pytest.mark.parametrize("missing", ["tables/scorecard.md", "tables/table4.md"])

@@ -6,38 +6,13 @@ from collections import Counter
 
 import pytest
 
-from bpd.config import ScorecardSettings, TolerancesConfig
 from bpd.errors import BpdError
 from bpd.report.published import published
-from bpd.report.result_values import TABLES, Values, measured_values, published_values
+from bpd.report.result_values import TABLES, Values, measured_values
 from bpd.report.scorecard import judged, scorecard, scorecard_table, summary, write_scorecard_files
-from bpd.report.table4 import OURS
+from bpd.report.table4 import BASE_SYSTEM, OURS
 from tests.report.example_results import TRACE
-
-TOLERANCES = TolerancesConfig(bleu=0.5, mean_accepted_block_size=0.25, speedup=0.5, preference_percent=2.0)
-PAPER = ScorecardSettings(scale="paper", tolerances=TOLERANCES, same_bleu=0.5, slight_bleu=1.5)
-MINI = ScorecardSettings(scale="mini", tolerances=None, same_bleu=0.5, slight_bleu=1.5)
-# Section 7.1 describes minimum block sizes without numbers: these would fit its words.
-MINIMUM = {
-    (k, f"minimum{least}"): (bleu, block)
-    for k, least, bleu, block in ((2, 2, 20.0, 2.0), (4, 2, 20.0, 3.6), (4, 3, 15.0, 3.9), (10, 2, 18.0, 5.2),
-                                  (10, 3, 14.0, 5.4))
-}  # fmt: skip
-
-
-def paper_values():
-    """Return the paper's own numbers as if they were ours, with what it describes filled in."""
-    values = published_values()
-    for key, (bleu, block) in MINIMUM.items():
-        values["approximate", key, "bleu"], values["approximate", key, "mean_accepted_block_size"] = bleu, block
-    for k, speedup, block in ((2, 1.5, 1.96), (10, 3.2, 6.79)):
-        values["figure4", ("super_resolution", k, "recompute"), "speedup"] = speedup
-        values["figure4", ("super_resolution", k, "recompute"), "mean_accepted_block_size"] = block
-    return values
-
-
-def by_item(values, settings=PAPER):
-    return {entry.item: entry for entry in judged(Values(values), settings)}
+from tests.report.example_scorecard import MINI, PAPER, by_item, paper_values
 
 
 def test_every_number_of_the_paper_is_there_counted_by_hand():
@@ -87,7 +62,9 @@ def test_every_claim_and_number_holds_for_the_papers_own_numbers():
 
 def test_the_published_column_of_a_claim_is_what_its_check_finds_in_the_paper():
     entries = by_item({})
-    assert entries["Distilled data lessen that loss"].published == "gold data lose 2.23, distilled data 0.98"
+    assert entries["Distilled data lessen that loss"].published == (
+        "from k = 2 to k = 10 gold data lose 2.23, distilled data 0.98"
+    )
     for entry in entries.values():
         if entry.kind == "claim":
             assert entry.published and "not so" not in entry.published
@@ -198,16 +175,19 @@ def write_tables(folder, values):
                 rows.setdefault(key, {})[column] = value
         columns = dict.fromkeys(column for row in rows.values() for column in row)
         with (folder / f"{table}.csv").open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, [*keys[table], *(["source"] if table == "table4" else []), *columns])
+            about = ["system", "source"] if table == "table4" else []
+            writer = csv.DictWriter(file, [*keys[table], *about, *columns])
             writer.writeheader()
             for key, row in rows.items():
                 if table == "table3":
                     rule = "exact" if key[1] == "exact" else "approximate (ε = 2)"
                     key = (f"Fine tuning, {rule}, k = {key[0]}",)
                 row = dict(zip(keys[table], key)) | row
-                writer.writerow(row | ({"source": OURS} if table == "table4" else {}))
+                system = "Greedy, k = 1" if key == (1,) else f"Blockwise, k = {key[0]}"
+                writer.writerow(row | ({"system": system, "source": OURS} if table == "table4" else {}))
             if table == "table4":
-                writer.writerow({"source": "Gu et al., 2018"})
+                writer.writerow({"system": BASE_SYSTEM, "source": OURS, "bleu": 28.5, "speedup": 1.0})
+                writer.writerow({"system": "NAT", "source": "Gu et al., 2018"})
 
 
 @pytest.fixture
@@ -221,7 +201,8 @@ def files(tmp_path):
 
 
 def test_tables_as_files_give_the_same_values(files):
-    assert measured_values(files, files / "trace.json") == paper_values()
+    base = {("table4", ("base",), "bleu"): 28.5, ("table4", ("base",), "speedup"): 1.0}
+    assert measured_values(files, files / "trace.json") == paper_values() | base
 
 
 def test_another_sentences_trace_is_not_compared(files):
@@ -242,11 +223,8 @@ def test_a_blank_cell_is_not_measured(files):
     ("name", "text", "message"),
     [
         ("table2.csv", None, r"table2\.csv: cannot read the table"),
-        ("table2.csv", "", r"table2\.csv: not a table"),
+        ("table2.csv", "", r"table2\.csv: not a table of comma-separated values; run"),
         ("table1.csv", "k,setting,bleu\n4,both,26\n", r"table1\.csv: the table lacks the columns mean_acc"),
-        ("table1.csv", "k,setting,bleu,mean_accepted_block_size\n4,both,x,2\n", r"table1\.csv, line 2: .*'x'"),
-        ("table4.csv", f"k,source,bleu,speedup\nfour,{OURS},1,2\n", r"table4\.csv, line 2"),
-        ("table3.csv", "method_1,preference_percent,low,high\nMagic,1,2,3\n", r"line 2: unknown method 'Magic'"),
         ("trace.json", "{}", r"trace\.json: missing or damaged trace"),
     ],
 )  # fmt: skip
@@ -256,6 +234,39 @@ def test_a_missing_or_damaged_file_is_named(files, name, text, message):
     else:
         (files / name).write_text(text, encoding="utf-8")
     with pytest.raises(BpdError, match=message):
+        scorecard(files, files / "trace.json", PAPER)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "message"),
+    [
+        ("table1", "4,both,26.36", "4,both,x", "bleu of k = 4, both is 'x', not a number from 0 to 100"),
+        ("table1", "4,both,26.36", "4,both,nan", "bleu of k = 4, both is 'nan'"),
+        ("table1", "4,both,26.36", "4,both,inf", "bleu of k = 4, both is 'inf'"),
+        ("table1", "4,both,26.36", "4,both,-26.36", "bleu of k = 4, both is '-26.36'"),
+        ("table1", "4,both,26.36,3.27", "4,both,26.36,4.27", "size of k = 4, both is '4.27', not a number from 1 to 4"),
+        ("table1", "4,both,26.36", "2,both,26.36", "k = 2, both stands in line [0-9]+ already"),
+        ("table1", "4,both,26.36", "4,Both,26.36", "unknown setting 'Both'"),
+        ("table1", "4,both,26.36", "4.0,both,26.36", r"k is '4\.0', which is no block size"),
+        ("table1", "4,both,26.36", "-4,both,26.36", "k is '-4', which is no block size"),
+        ("approximate", "4,top2,", "4,top0,", "unknown criterion 'top0'"),
+        ("table2", "4,both,", "4,distillation,", "unknown setting 'distillation'"),
+        ("table3", "Fine tuning, exact, k = 4", "Magic", "unknown method 'Magic'"),
+        ("table3", ",52.8,", ",152.8,", "preference_percent of k = 2, exact is '152.8', not a number from 0 to 100"),
+        ("table4", "4,", "four,", "k is 'four', which is no block size"),
+        ("table4", "8,", ",", "k is '', which is no block size"),
+        ("table4", "3.31", "-3.31", "speedup of k = 8 is '-3.31', not a number of at least 0"),
+        ("figure4", "translation,8,recompute", "speech,8,recompute", "unknown task 'speech'"),
+        ("figure4", "translation,8,recompute", "translation,8,other", "unknown protocol 'other'"),
+    ],
+)
+def test_a_cell_that_cannot_be_is_named_with_its_line_and_what_to_do(files, name, old, new, message):
+    path = files / f"{name}.csv"
+    text = path.read_text(encoding="utf-8")
+    head, _, rest = text.partition("\n")
+    assert old in rest
+    path.write_text(f"{head}\n{rest.replace(old, new, 1)}", encoding="utf-8")
+    with pytest.raises(BpdError, match=rf"{name}\.csv, line [0-9]+: .*{message}.*; run `bpd tables` again"):
         scorecard(files, files / "trace.json", PAPER)
 
 

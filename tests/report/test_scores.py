@@ -51,12 +51,21 @@ def test_all_scores_stand_in_one_sorted_frame_with_their_provenance(tmp_path):
     assert frame["sentences_unlike_greedy"].isna().tolist() == [False, True, False, False]
 
 
-def test_no_number_is_no_score(tmp_path):
-    paths = [write_score(tmp_path, "both_k2", bleu=math.nan), write_score(tmp_path, "both_k4")]
-    scores = Scores(paths)
-    assert scores.get("both_k2", "exact") is None
-    assert scores.get("both_k4", "exact") is not None
-    assert scores.frame()["bleu"].isna().tolist() == [True, False]
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("bleu", math.nan), ("bleu", math.inf), ("bleu", -1.0), ("bleu", 100.5), ("mean_accepted_block_size", 0.5),
+     ("mean_accepted_block_size", 4.5), ("iterations", -3), ("brevity_penalty", 1.5), ("bleu_intl", -math.inf)],
+)  # fmt: skip
+def test_what_such_a_number_cannot_be_is_refused(tmp_path, name, value):
+    path = write_score(tmp_path, "both_k4", **{name: value})
+    with pytest.raises(BpdError, match=rf"exact\.score\.json: damaged score \({name} is {value}.*run `bpd score`"):
+        Scores([path])
+
+
+def test_two_scores_of_one_decoding_are_refused(tmp_path):
+    paths = [write_score(tmp_path, "both_k4"), write_score(tmp_path / "elsewhere", "both_k4")]
+    with pytest.raises(BpdError, match=r"elsewhere.*a second score of both_k4 by exact on the dev set"):
+        Scores(paths)
 
 
 def test_unlike_signatures_do_not_stand_in_one_table(tmp_path):
@@ -79,7 +88,7 @@ def test_provenance_names_each_device_and_commit_once(tmp_path):
 
 
 def test_a_missing_score_is_refused_by_name(tmp_path):
-    with pytest.raises(BpdError, match=r"both_k4/.*exact\.score\.json: missing or damaged score; run `bpd score`"):
+    with pytest.raises(BpdError, match=r"both_k4/.*exact\.score\.json: no such score; run `bpd score` first"):
         Scores([score_path(tmp_path, "both_k4")])
 
 

@@ -54,13 +54,10 @@ def test_every_seed_keeps_its_row_and_its_origin(scores):
     assert [(row["seed"], row["checkpoint"]) for row in rows] == [(seed, seed * 12) for seed in "123"]
 
 
-def test_one_damaged_number_of_one_seed_is_no_result(scores, tmp_path):
-    write_score(replica_folder(tmp_path, 3), "both_k2", bleu=float("nan"))
-    again = Scores(
-        {seed: [replica_folder(tmp_path, seed) / "translation/both_k2/decode/newstest2013/exact.score.json"]
-         for seed in (1, 2, 3)}
-    )  # fmt: skip
-    assert again.get("both_k2", "exact") is None
+def test_one_damaged_number_of_one_seed_is_refused(scores, tmp_path):
+    path = write_score(replica_folder(tmp_path, 3), "both_k2", bleu=float("nan"))
+    with pytest.raises(BpdError, match=r"seed_3/.*damaged score \(bleu is nan\)"):
+        Scores({3: [path]})
 
 
 def test_tables_show_mean_and_deviation(scores, tmp_path):
@@ -83,7 +80,7 @@ def test_one_seed_shows_no_deviation(tmp_path):
 
 def test_the_report_reads_each_seed_from_its_own_folder(tmp_path):
     settings = write_results(tmp_path, (1, 2)).model_copy(update={"seeds": (1, 4)})
-    with pytest.raises(BpdError, match=r"seed_4/translation/base/decode/newstest2013/exact\.score\.json: missing"):
+    with pytest.raises(BpdError, match=r"seed_4/translation/base/decode/newstest2013/exact\.score\.json: no such"):
         write_tables(settings, tmp_path, tmp_path / "tables")
     write_results(tmp_path / "seed_4", (1, 2))
     write_tables(settings, tmp_path, tmp_path / "tables")

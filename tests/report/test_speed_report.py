@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from bpd.commands.report import write_tables
 from bpd.commands.speed_report import _measured_heads, _timings, write_speed_figures, write_speed_tables
 from bpd.config import SpeedReportSettings
 from bpd.errors import BpdError
@@ -95,7 +96,7 @@ def test_figures_are_written_twice_alike(both):
     ("path", "message"),
     [
         ("translation/both_k2/time/newstest2014/exact.jsonl", "cannot read the timings"),
-        ("translation/both_k2/time/newstest2014/exact.meta.json", "missing or damaged; run `bpd time` again"),
+        ("translation/both_k2/time/newstest2014/exact.meta.json", "no such timing; run `bpd time` first"),
         ("super_resolution/regular_k2/decode/dev/heads.json", "missing or damaged accuracies"),
     ],
 )
@@ -107,11 +108,61 @@ def test_a_missing_file_is_named(both, path, message):
 
 
 @pytest.mark.parametrize(
-    "change", [{"shares": {}}, {"timing": {"repeats": 3}}, {"block_size": "2"}, {"versions": None}]
+    "change",
+    [{"shares": {}}, {"timing": {"repeats": 3}}, {"block_size": "2"}, {"versions": None}, {"checkpoint_sha256": None}],
 )
 def test_a_damaged_description_of_a_timing_is_refused(both, change):
     settings, results = both
     path = results / "translation" / "both_k4" / "time" / "newstest2014" / "exact.meta.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
-    with pytest.raises(BpdError, match=r"both_k4.*exact\.meta\.json: missing or damaged"):
+    with pytest.raises(BpdError, match=r"both_k4.*exact\.meta\.json: damaged; run `bpd time` again"):
+        write_speed_tables(settings, results, results / "tables")
+
+
+TIMED = "translation/both_k4/time/newstest2014/exact"
+
+
+@pytest.mark.parametrize(
+    ("kept", "message"),
+    [(lambda lines: [], "incomplete: 0 of 84 timings"), (lambda lines: lines[:-7], "incomplete: 77 of 84 timings"),
+     (lambda lines: [line for line in lines if json.loads(line)["repeat"] < 2], "incomplete: 56 of 84 timings"),
+     (lambda lines: [*lines, lines[0]], "85 timings where exact.meta.json tells of 84")],
+)  # fmt: skip
+def test_an_incomplete_timing_is_refused(both, kept, message):
+    settings, results = both
+    path = results / f"{TIMED}.jsonl"
+    path.write_text("".join(f"{line}\n" for line in kept(path.read_text().splitlines())))
+    with pytest.raises(BpdError, match=rf"both_k4/.*exact\.jsonl: {message}; run `bpd time` again"):
+        write_speed_tables(settings, results, results / "tables")
+
+
+def test_a_timing_that_does_not_say_how_many_inputs_it_is_of_is_refused(both):
+    settings, results = both
+    path = results / f"{TIMED}.meta.json"
+    meta = json.loads(path.read_text())
+    meta["timing"]["recompute"]["inputs"] = None
+    path.write_text(json.dumps(meta))
+    with pytest.raises(BpdError, match=r"nothing says how many inputs were timed \(recompute\); run `bpd time` again"):
+        write_speed_tables(settings, results, results / "tables")
+
+
+@pytest.mark.parametrize(("name", "model"), [("checkpoint_sha256", "both_k4"), ("base_checkpoint_sha256", "base")])
+def test_a_timing_of_another_checkpoint_is_refused(both, name, model):
+    settings, results = both
+    path = results / f"{TIMED}.meta.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {name: "d" * 64}))
+    message = rf"exact\.meta\.json: timed with the checkpoint d{{12}} of {model}, but scored was c{{12}}; run"
+    for write in (write_speed_tables, write_speed_figures):
+        with pytest.raises(BpdError, match=message):
+            write(settings, results, results / "tables")
+    with pytest.raises(BpdError, match=message):
+        write_tables(settings.translation, results, results / "tables")
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("model", "both_k4"), ("set", "newstest2014"), ("criterion", "exact")])
+def test_a_timing_of_something_else_than_its_path_says_is_refused(both, name, wanted):
+    settings, results = both
+    path = results / f"{TIMED}.meta.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {name: "another"}))
+    with pytest.raises(BpdError, match=rf"exact\.meta\.json: a timing of {name} another, not {wanted}; run `bpd time`"):
         write_speed_tables(settings, results, results / "tables")

@@ -1,5 +1,3 @@
-import math
-
 import pytest
 
 from bpd.errors import BpdError
@@ -26,7 +24,6 @@ def scores(tmp_path):
             write_score(tmp_path, "fine_tuning_k2", mean_accepted_block_size=1.5, psnr=20.5),
             write_score(tmp_path, "fine_tuning_k2", "distance2", mean_accepted_block_size=1.875, psnr=12.0),
             write_score(tmp_path, "fine_tuning_k3", "distance2", mean_accepted_block_size=2.5),
-            write_score(tmp_path, "fine_tuning_k3", mean_accepted_block_size=math.nan),
         ]
     )
 

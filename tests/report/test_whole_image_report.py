@@ -105,6 +105,6 @@ def test_one_missing_score_is_refused_by_name_and_nothing_written(tmp_path):
     settings = write_image_results(tmp_path, (1, 2), drawn_images(1))
     score_path(tmp_path, "fine_tuning_k2", "distance2").unlink()
     for write in (write_image_tables, write_image_figures):
-        with pytest.raises(BpdError, match=r"fine_tuning_k2/decode/dev/distance2\.score\.json: missing or damaged"):
+        with pytest.raises(BpdError, match=r"fine_tuning_k2/decode/dev/distance2\.score\.json: no such score"):
             write(settings, tmp_path, tmp_path / "output")
     assert not (tmp_path / "output").exists()

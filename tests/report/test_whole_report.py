@@ -66,7 +66,7 @@ def test_one_missing_score_is_refused_by_name_and_nothing_written(tmp_path):
     settings = write_results(tmp_path, (2,))
     score_path(tmp_path, "both_k2", "top2").unlink()
     for write in (write_tables, write_figures):
-        with pytest.raises(BpdError, match=r"both_k2/decode/newstest2013/top2\.score\.json: missing or damaged"):
+        with pytest.raises(BpdError, match=r"both_k2/decode/newstest2013/top2\.score\.json: no such score"):
             write(settings, tmp_path, tmp_path / "output")
     assert not (tmp_path / "output").exists()
 
