@@ -69,8 +69,8 @@ def image_step(
 
 
 def frozen_heads(block_size: int, head_loss: str) -> HeadSpec:
-    """Return heads to train over a frozen base, which keeps its dropout, as at the paper scale."""
-    return head_spec(block_size, frozen=True, head_loss=head_loss)
+    """Return heads to train over a frozen base, without dropout in the base, as at the smaller scales."""
+    return head_spec(block_size, frozen=True, head_loss=head_loss).model_copy(update={"base_dropout": False})
 
 
 def _step(

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
+
+from bpd.models.layers import additive
 
 
 class KeyValueCache:
@@ -31,8 +35,8 @@ class KeyValueCache:
         """Make room for `block` new entries a row; return their positions and the mask of the coming attention.
 
         Positions index a table of positions: a slice where all rows have one length, else [batch, block]. The mask is
-        none where a single new entry sees all there is, else true where new entry i of a row may look: broadcastable
-        to [batch, 1, block, keys].
+        none where a single new entry sees all there is, else it is to be added to attention's scores, 0 where new entry
+        i of a row may look and −∞ elsewhere: broadcastable to [batch, 1, block, keys].
         """
         longest = max(self.lengths)
         self._visible = longest + block
@@ -44,13 +48,13 @@ class KeyValueCache:
             self._columns = slice(longest, self._visible)
             if block == 1:
                 return self._columns, None
-            mask = torch.ones((block, self._visible), dtype=torch.bool, device=device).tril_(longest)
-            return self._columns, mask
+            hidden = self._store[0].new_full((block, self._visible), -math.inf)
+            return self._columns, hidden.triu_(longest + 1)
         starts = torch.tensor(self.lengths, device=device)
         self._columns = starts[:, None] + torch.arange(block, device=device)
         self._rows = torch.arange(self.batch, device=device)[:, None]
         mask = torch.arange(self._visible, device=device) <= self._columns[:, :, None]
-        return self._columns, mask[:, None]
+        return self._columns, additive(mask[:, None], self._store[0])
 
     def write(self, layer: int, key_value: Tensor) -> tuple[Tensor, Tensor]:
         """Store a layer's keys and values [batch, block, 2·d_model] in the reserved places; return all visible ones.

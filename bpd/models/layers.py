@@ -64,7 +64,8 @@ class Attention(nn.Module):
     def attended(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
         """Return the attended values [batch, length, d_model] of queries [batch, heads, length, d_head].
 
-        `mask`, if given, is true where a query may look: broadcastable to [batch, heads, length, keys].
+        `mask`, if given, is true where a query may look, or what `additive` makes of such a mask: broadcastable to
+        [batch, heads, length, keys].
         """
         dropout = self.dropout if self.training else 0.0
         attended = functional.scaled_dot_product_attention(
@@ -99,6 +100,14 @@ class FeedForward(nn.Module):
     def forward(self, states: Tensor) -> Tensor:
         """Return the transformed `states` [*, d_model]."""
         return self.outer(self.dropout(functional.relu(self.inner(states))))
+
+
+def additive(mask: Tensor, like: Tensor) -> Tensor:
+    """Return `mask` as numbers to add to attention's scores, 0 where true and −∞ where not, in the type of `like`.
+
+    Attention makes them of a mask of truths anew in each layer; decoders make them once a step.
+    """
+    return torch.zeros(mask.shape, dtype=like.dtype, device=mask.device).masked_fill_(~mask, -math.inf)
 
 
 def layer_norm(d_model: int) -> nn.LayerNorm:

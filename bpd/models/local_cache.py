@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from bpd.models.layers import additive
+
 
 class LocalCache:
     """Keys and values of every decoder layer for the last 2·`window` + `largest_block` positions of each row.
@@ -28,8 +30,8 @@ class LocalCache:
     def reserve(self, block: int) -> tuple[Tensor, Tensor]:
         """Make room for `block` new entries a row; return their indices and the mask of the coming attention.
 
-        Indices are [block] where all rows have one length, else [batch, block]. The mask is true where new entry i of
-        a row may look: [batch or 1, 1, block, capacity].
+        Indices are [block] where all rows have one length, else [batch, block]. The mask is to be added to attention's
+        scores, 0 where new entry i of a row may look and −∞ elsewhere: [batch or 1, 1, block, capacity].
         """
         if block > self.capacity - 2 * self.window:
             raise ValueError(f"a block of {block} is more than the {self.capacity - 2 * self.window} provided for")
@@ -44,7 +46,7 @@ class LocalCache:
         first_seen = ((indices // self.window - 1) * self.window).clamp(min=0)
         mask = (held[:, None] <= indices[..., None]) & (held[:, None] >= first_seen[..., None])
         self._slots = indices % self.capacity
-        return indices[0] if same else indices, mask[:, None]
+        return indices[0] if same else indices, additive(mask[:, None], self._store)
 
     def write(self, layer: int, key_value: Tensor) -> tuple[Tensor, Tensor]:
         """Store a layer's keys and values [batch, block, 2·d_model] in the reserved places; return the whole ring's.

@@ -12,6 +12,7 @@ from torch.nn import functional
 from bpd.models.cache import KeyValueCache
 from bpd.models.decoding_weights import DecodingWeights
 from bpd.models.head_scores import HeadScores
+from bpd.models.layers import additive
 from bpd.models.recomputing_decoder import on_host
 from bpd.models.transformer import Transformer
 
@@ -27,7 +28,7 @@ class CachedDecoder:
         config = transformer.config
         width = config.d_model // config.attention_heads
         self._cache = KeyValueCache(config.decoder_layers, len(memory), config.attention_heads, width, memory)
-        self._memory_mask = memory_mask
+        self._memory_mask = None if memory_mask is None else additive(memory_mask, memory)
         self._sentences = list(range(len(memory)))
         self._memory_keys_values = [
             tuple(part.contiguous() for part in cross.split(cross.key_value(memory), 2))

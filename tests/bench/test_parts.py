@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from bench.peak_memory import STAGES as MEASURED_STAGES
 from bench.peers import CTranslate2Greedy, HuggingFaceGreedy, marian_ids, marian_model, missing_peer
 from bench.resident_memory import peak_bytes
 from bench.scaling import growth
+from bench.training_peers import base_work, frozen_work
 from bench.training_steps import frozen_heads, hugging_face_step, translation_step
 from bench.workflow_time import MODULES, measure, module_of, recorded_seconds
 from tests.bench.test_perfect_proposals import SHAPE
@@ -30,6 +32,16 @@ def test_dimensions_are_those_of_the_configs():
     assert dimensions("base").transformer.d_ff == 2048
     with pytest.raises(ValueError, match="small"):
         dimensions("huge")
+
+
+def test_the_limit_of_frozen_training_counts_products():
+    layers = SHAPE.transformer.model_copy(update=dict(d_model=2, d_ff=3, encoder_layers=1, decoder_layers=1))
+    shape = replace(SHAPE, transformer=layers, vocabulary_size=5)
+    # An encoder layer has 4·2² + 2·2·3 weights, a decoder layer 8·2² + 2·2·3, the projection 5·2.
+    assert base_work(shape) == 3 * (28 + 44 + 10)
+    # k = 2: hidden 2·6, an output 6·2.
+    assert frozen_work(shape, 2, 1) == 72 + 2 * 12 + 3 * 12 + 2 * 10
+    assert frozen_work(shape, 2, 2) == 72 + 2 * 12 + 3 * 24 + 2 * 20
 
 
 @pytest.mark.parametrize(

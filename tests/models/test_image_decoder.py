@@ -91,7 +91,7 @@ def test_a_ring_does_not_grow_and_shows_the_window_alone():
     for index in range(40):
         mask = advance(ring, 1)
         first = max(0, (index // 4 - 1) * 4)
-        shown = {place for place in range(ring.capacity) if mask[0, 0, 0, place]}
+        shown = {place for place in range(ring.capacity) if mask[0, 0, 0, place] == 0}
         assert shown == {position % ring.capacity for position in range(first, index + 1)}
     assert ring._store.numel() == size
 
