@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import os
 import sys
 import time
@@ -24,11 +23,10 @@ from bench.findings import Findings
 from bench.models import ROOT
 from bench.options import Options
 from bench.peers import find_peers
+from bench.report import SCHEMA, part_table
 from bpd.atomic import write_json
 from bpd.device import prepare_device
 
-SCHEMA = 1
-TITLES = ("measured", "median", "least", "largest", "limit", "target", "verdict")
 PARTS = {
     "iteration_cost": "decoding loops against their bare forward passes, by k",
     "greedy_peers": "greedy and blockwise decoding against transformers and CTranslate2",
@@ -68,31 +66,11 @@ def main(words: list[str] | None = None) -> int:
             found, failure = Findings(), f"{type(error).__name__}: {error}"
         seconds = round(time.perf_counter() - clock, 1)
         report["parts"][part] = {"seconds": seconds, "failure": failure, **found.as_json()}
-        print(table(part, found, failure, seconds), flush=True)
+        print(part_table(part, report["parts"][part]), flush=True)
         # Written after each part, so that an interrupted run keeps what it has.
         write_json(options.output, report)
     print(f"{options.output}")
     return 1 if any(part["failure"] for part in report["parts"].values()) else 0
-
-
-def table(part: str, found: Findings, failure: str | None, seconds: float) -> str:
-    """Return what one part found as a Markdown table, followed by what was skipped and how it failed."""
-    rows = [TITLES]
-    for one in found.findings:
-        numbers = [_shown(value) for value in (one.ratio.value, one.ratio.low, one.ratio.high, one.limit)]
-        rows.append((one.name, *numbers, one.target, one.verdict or ""))
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    # Names to the left, numbers to the right.
-    lines = ["| " + " | ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) + " |" for row in rows]
-    lines.insert(1, "| " + " | ".join(["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]) + " |")
-    notes = [f"- skipped: {line}" for line in found.skipped]
-    notes += [] if failure is None else [f"- failed: {failure}"]
-    blocks = [[f"**{part}**, {seconds:.0f} s"], lines if found.findings else [], notes]
-    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
-
-
-def _shown(value: float | None) -> str:
-    return "" if value is None else f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _parse(words: list[str] | None) -> argparse.Namespace:
@@ -121,14 +99,6 @@ def _parse(words: list[str] | None) -> argparse.Namespace:
         "--output", type=Path, default=ROOT / "bench" / "results" / "latest.json", help="the JSON file to write"
     )
     return parser.parse_args(words)
-
-
-def read_report(path: Path) -> dict[str, Any]:
-    """Return what a run of the suite wrote; raise `ValueError` where it is of another schema."""
-    report = json.loads(path.read_text(encoding="utf-8"))
-    if report.get("schema") != SCHEMA:
-        raise ValueError(f"{path}: schema {report.get('schema')}, expected {SCHEMA}")
-    return report
 
 
 if __name__ == "__main__":

@@ -30,13 +30,6 @@ class Finding:
         below = self.at_least is not None and self.ratio.value < self.at_least
         return "missed" if above or below else "met"
 
-    @property
-    def target(self) -> str:
-        """The target in words, empty without one."""
-        bounds = [f"≥ {self.at_least:g}"] if self.at_least is not None else []
-        bounds += [f"≤ {self.at_most:g}"] if self.at_most is not None else []
-        return " and ".join(bounds)
-
 
 @dataclass
 class Findings:

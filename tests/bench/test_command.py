@@ -8,9 +8,10 @@ import torch
 
 from bench import __main__ as command
 from bench import start_up
-from bench.__main__ import PARTS, main, read_report, table
+from bench.__main__ import PARTS, main
 from bench.findings import Findings
 from bench.interleave import Ratio
+from bench.report import FOLDER, kept, page, part_table, read_report
 
 
 @pytest.fixture
@@ -71,12 +72,16 @@ def test_a_part_that_does_not_exist_is_refused(capsys):
     assert "greedy_peers" in capsys.readouterr().err
 
 
+def found(findings, failure, seconds):
+    return {"seconds": seconds, "failure": failure, **findings.as_json()}
+
+
 def test_the_table_is_markdown_and_says_which_targets_were_met():
     findings = Findings()
     findings.add("a ÷ b", Ratio(1.25, 0.5, 12345.6), at_most=1.1, limit=2.0)
     findings.add("a", 0.001234, at_least=0.001)
     findings.skipped.append("c: not installed")
-    assert table("part", findings, "ValueError: no", 3.4).splitlines() == [
+    assert part_table("part", found(findings, "ValueError: no", 3.4)).splitlines() == [
         "**part**, 3 s",
         "",
         "| measured |  median |   least | largest | limit |  target | verdict |",
@@ -87,7 +92,7 @@ def test_the_table_is_markdown_and_says_which_targets_were_met():
         "- skipped: c: not installed",
         "- failed: ValueError: no",
     ]
-    assert table("part", Findings(), None, 0.0) == "**part**, 0 s\n"
+    assert part_table("part", found(Findings(), None, 0.0)) == "**part**, 0 s\n"
 
 
 def test_parts_can_be_named_together_and_compute_on_as_many_threads_as_are_asked_for(run, tmp_path, monkeypatch):
@@ -109,3 +114,19 @@ def test_a_report_of_another_schema_is_refused(tmp_path):
     (tmp_path / "old.json").write_text(json.dumps({"schema": 0}))
     with pytest.raises(ValueError, match="schema 0"):
         read_report(tmp_path / "old.json")
+
+
+def test_the_page_of_kept_results_is_what_their_files_say():
+    for report in map(read_report, kept()):
+        assert not report["quick"] and not report["environment"]["dirty"]
+    assert (FOLDER / "README.md").read_text(encoding="utf-8") == page(kept())
+
+
+def test_the_page_shows_the_newest_first(run, tmp_path):
+    _, report = run("--only", "workflow_time", "--results", str(tmp_path))
+    for name, started in (("a", "2020-01-01T00:00:00+00:00"), ("b", "2021-01-01T00:00:00+00:00")):
+        (tmp_path / f"{name}.json").write_text(json.dumps(report | {"started": started}))
+    (tmp_path / "latest.json").write_text("not kept")
+    text = page(path for path in kept(tmp_path) if path.name != "report.json")
+    assert text.index("2021-01-01") < text.index("2020-01-01")
+    assert "[a.json](a.json): commit " in text and "1 thread, fp32" in text

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from bench.findings import Finding, Findings
+from bench.findings import Findings
 from bench.interleave import Ratio
+from bench.report import target_of
 
 
 @pytest.mark.parametrize(
@@ -19,8 +20,10 @@ from bench.interleave import Ratio
     ],
 )
 def test_the_median_is_held_against_the_target(bounds, verdict, target):
-    finding = Finding("a ÷ b", Ratio(1.05, 0.5, 3.0), **bounds)
-    assert (finding.verdict, finding.target) == (verdict, target)
+    findings = Findings()
+    findings.add("a ÷ b", Ratio(1.05, 0.5, 3.0), **bounds)
+    (found,) = findings.as_json()["ratios"]
+    assert (found["verdict"], target_of(found)) == (verdict, target)
 
 
 def test_findings_become_plain_values():
