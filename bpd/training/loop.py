@@ -21,11 +21,14 @@ from bpd.fingerprints import value_sha256
 from bpd.models.combined_model import CombinedModel
 from bpd.processes import ALONE, Processes
 from bpd.stop_request import StopRequest, heeded_stop_request
-from bpd.training.checkpoint import load_checkpoint, save_checkpoint
+from bpd.training.checkpoint import load_checkpoint, save_checkpoint, unfit_checkpoint
 from bpd.training.head_loss import StepHeads, head_losses, plan_step, trained_heads
 from bpd.training.journal import Journal
 from bpd.training.owner_lock import Ownership
 from bpd.training.schedule import learning_rate
+
+# What Adam keeps of each parameter that has had a gradient.
+_MOMENTS = {"step", "exp_avg", "exp_avg_sq"}
 
 
 @dataclass(frozen=True)
@@ -261,13 +264,27 @@ class Trainer:
         state = load_checkpoint(self.folder, self.identity, torch.device("cpu")) if writes else None
         state = self.processes.from_writer(state)
         if state is not None:
-            self.model.load_state_dict(state["model"])
-            self.optimizer.load_state_dict(state["optimizer"])
-            self.position = BatchPosition(**state["position"])
-            self.step = state["step"]
+            try:
+                self._take_up(state)
+            except (RuntimeError, ValueError, KeyError, TypeError) as error:
+                reason = " ".join(str(error).split()) or type(error).__name__
+                raise unfit_checkpoint(self.folder, state["step"], reason) from None
             if writes:
                 print(f"{self.settings.model}: resuming from step {self.step} of {self.steps}", flush=True)
         self._require_same_weights()
+
+    def _take_up(self, state: dict[str, Any]) -> None:
+        """Go on from a checkpoint's `state`; raise where it lacks anything, which PyTorch would partly let pass."""
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        identity = self.model.heads is not None and self.model.heads.identity_first_head
+        for name, parameter in self.model.named_parameters():
+            # Over an identity first head, the heads have no gradient until another one is drawn.
+            learned = parameter.requires_grad and not (identity and name.startswith("heads."))
+            if learned and not self.optimizer.state[parameter].keys() >= _MOMENTS:
+                raise ValueError(f"no moments of {name}")
+        self.position = BatchPosition(epoch=state["position"]["epoch"], index=state["position"]["index"])
+        self.step = state["step"]
 
     def _require_same_weights(self) -> None:
         """Stop processes that have drifted apart; sums of the weights tell."""
