@@ -178,10 +178,7 @@ class Trainer:
         present = [mean for mean in means if mean is not None]
         loss = sum(present) / len(present) if present else 0.0
         if not (math.isfinite(loss) and math.isfinite(norm)):
-            raise BpdError(
-                f"{self.settings.model}: loss {loss} and gradient norm {norm} at step {self.step} are not finite; "
-                f"the last checkpoint in {self.folder} is kept. Lower the learning rate or clip gradients."
-            )
+            raise self._not_finite(f"loss {loss} and gradient norm {norm} at step {self.step}")
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()
@@ -193,6 +190,12 @@ class Trainer:
             "stopping": requests > 0,
             "tokens": sum(int((target != self.model.pad_id).sum()) for target in targets),
         }
+
+    def _not_finite(self, what: str) -> BpdError:
+        return BpdError(
+            f"{self.settings.model}: {what} are not finite; the last checkpoint in {self.folder} is kept. "
+            "Lower the learning rate or clip gradients."
+        )
 
     def _accumulate(self, batch: Batch, plan: StepHeads, place: int) -> Tensor:
         """Add one micro-batch's gradients and return its sum of token losses for each head."""
@@ -245,6 +248,9 @@ class Trainer:
         self.processes.wait()
 
     def _save(self, journal: Journal | None) -> None:
+        # The losses told of the weights before the step, not of those after it.
+        if not all(bool(torch.isfinite(parameter).all()) for parameter in self.parameters):
+            raise self._not_finite(f"weights after step {self.step}")
         self._require_same_weights()
         if journal is not None:
             if self.owner is not None:
