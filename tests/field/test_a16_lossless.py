@@ -115,6 +115,20 @@ def test_a16_of_equally_good_tokens_every_decoding_takes_the_one_with_the_lowest
         assert relaxed == exact, name
 
 
+def test_a16_the_nth_best_are_n_tokens_however_many_are_as_good():
+    """A threshold in place of a rank would let every double of the best token pass as top-1."""
+    model, (rows, _) = with_doubles(3), sources()
+    with torch.inference_mode():
+        decoder = model.start(rows[:8])
+        logits = decoder.advance(torch.full((8, 1), model.begin_id)).scoring()
+    every_token = torch.arange(logits.shape[-1])
+    for count in (1, 2, 3, 4):
+        passes = Acceptance("top", count).accepted(logits.expand(-1, len(every_token), -1), every_token.expand(8, -1))
+        assert passes.sum(1).tolist() == [count] * 8
+        best = logits.flatten(0, 1).argmax(-1)
+        assert passes[torch.arange(8), best].all()
+
+
 def test_a16_a_model_that_says_nothing_emits_the_lowest_id():
     model = deepcopy(half_trained())
     with torch.no_grad():

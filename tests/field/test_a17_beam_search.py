@@ -17,6 +17,8 @@ from bpd.config import TransformerConfig
 from bpd.decoding.beam import beam, beam_n_best
 from bpd.decoding.greedy import greedy
 from bpd.models.translation_model import TranslationModel
+from tests.decoding.scripted_model import ScriptedModel
+from tests.decoding.test_beam import spelled
 
 VOCABULARY, END, LONGEST = 6, 2, 5
 # The end symbol apart, every token may be emitted, the padding and begin symbols too.
@@ -127,3 +129,16 @@ def test_a17_a_sentence_that_cannot_end_is_cut_and_says_so():
     best = max(zip(log_probabilities(never, SOURCES[0], outputs), outputs, strict=True))
     assert (found.token_ids, found.stop) == (best[1], "length")
     assert found.score == pytest.approx(best[0] * 6**0.6 / 8**0.6, abs=1e-4)
+
+
+@pytest.mark.parametrize(("penalty", "wins"), [(0.0, [END]), (0.6, [3, 4, 5, 4, 3, END]), (1.0, [3, 4, 5, 4, 3, END])])
+@pytest.mark.parametrize("beam_size", [2, 3])
+def test_a17_a_short_end_does_not_end_the_search_for_a_long_one(beam_size, penalty, wins):
+    """By hand: the end at once is a little more probable than five sure tokens more, until both are divided."""
+    long = [3, 4, 5, 4, 3, END]
+    sure = {tuple(long[:length]): {long[length]: 0.999, 0: 0.001} for length in range(1, 6)}
+    other = {(0,) * length: {0: 0.999, END: 0.001} for length in range(1, 8)}
+    logits = spelled({(): {END: 0.36, 3: 0.35, 0: 0.29}, **sure, **other})
+    model = ScriptedModel(logits, [7], idle_rows=True)
+    (found,) = beam(model, [[5, END]], [7], beam_size=beam_size, length_penalty=penalty)
+    assert found.token_ids == wins
