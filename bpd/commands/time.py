@@ -16,7 +16,7 @@ from bpd.device import prepare_device
 from bpd.errors import BpdError
 from bpd.evaluation.time_records import PROTOCOLS, TimeRecord, write_time_records
 from bpd.evaluation.time_shares import time_shares
-from bpd.evaluation.timing import time_decoding
+from bpd.evaluation.timing import WARM_UP_BATCHES, time_decoding
 from bpd.models.model_folder import StoredModel, load_model
 from bpd.provenance import commit, machine
 
@@ -74,7 +74,10 @@ def time_model(settings: TimeSettings, model: Path, base: Path, data: Path, outp
         "set": settings.set_name,
         "criterion": settings.criterion,
         "block_size": stored.model.block_size,
+        "baseline": "greedy",
         "timing": timing.model_dump(mode="json"),
+        "warm_up_batches": {"greedy": WARM_UP_BATCHES, "blockwise": "all"},
+        "synchronised": "before and after each measurement",
         "shares": shares,
         "checkpoint_sha256": stored.checkpoint_sha256,
         "config_sha256": stored.provenance["config_sha256"],

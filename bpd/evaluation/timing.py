@@ -16,7 +16,8 @@ from bpd.decoding.protocol import DecodableModel, Decoder
 from bpd.decoding.results import Decoded
 from bpd.evaluation.time_records import ARMS, TimeRecord
 
-_WARM_UP_BATCHES = 3
+# Untimed, before the measurements: all batches of blockwise decoding, and so many of greedy decoding.
+WARM_UP_BATCHES = 3
 
 
 class WithoutEnd:
@@ -68,7 +69,7 @@ def time_decoding(
         for place, (inputs, bounds) in enumerate(batches):
             decoded = blockwise(model, inputs, bounds, acceptance=acceptance, cached=cached)
             counts.append([len(one.token_ids) for one in decoded])
-            if place < _WARM_UP_BATCHES:
+            if place < WARM_UP_BATCHES:
                 greedy(endless, inputs, counts[-1], cached=cached)
             bar.update()
         for repeat in range(repeats):

@@ -77,7 +77,8 @@ def read_settings(folder: Path) -> tuple[AnySettings, int | None]:
 def load_model(folder: Path, device: torch.device | str = "cpu") -> StoredModel:
     """Read the model in `folder` without executing any code of it.
 
-    Raises `BpdError` where a file is missing or damaged, or where weights, settings and vocabulary do not match.
+    Raises `BpdError` where a file is missing or damaged, or where weights, settings and vocabulary do not match,
+    and where a weight is not a finite number: decoding would go on with it, and mean nothing.
     """
     folder = Path(folder)
     settings, vocabulary_size = read_settings(folder)
@@ -100,6 +101,9 @@ def load_model(folder: Path, device: torch.device | str = "cpu") -> StoredModel:
         model.load_state_dict(load_file(path))
     except (SafetensorError, RuntimeError) as error:
         raise BpdError(f"{path}: the weights do not fit {SETTINGS}: {str(error).splitlines()[0]}") from None
+    for name, value in model.state_dict().items():
+        if not bool(torch.isfinite(value).all()):
+            raise BpdError(f"{path}: {name} holds numbers that are not finite; train the model again")
     return StoredModel(model.to(device).eval(), settings, provenance, checkpoint_sha256, folder)
 
 

@@ -125,7 +125,7 @@ def _cell(scores: ImageScores, base: dict | None, model: str, criterion: str, th
 
 
 def _notes(scores: ImageScores, base: dict | None, cells: dict, scale: str) -> list[str]:
-    notes = [*scores.spread_note(), f"Published: {PAPER}, CelebA dev set, 8×8 to 32×32."]
+    notes = [*scores.spread_note(), *scores.unlike_greedy_note(), f"Published: {PAPER}, CelebA dev set, 8×8 to 32×32."]
     if scale != "paper":
         notes[-1] += " They are of other photographs and a larger model: compare the pattern, not the numbers."
     if any(cell.p1_damaged for cell in cells.values()):

@@ -195,6 +195,7 @@ def _notes(scores: Scores, scale: str) -> tuple[str, ...]:
         about += " They are of other data and a larger model: compare the pattern, not the numbers."
     return (
         *scores.spread_note(),
+        *scores.unlike_greedy_note(),
         about,
         f"sacreBLEU signature: {scores.signature()}.",
         f"{scores.provenance()}; all hashes: scores.csv.",

@@ -14,6 +14,11 @@ from bpd.errors import BpdError
 
 _NAME = re.compile(r"^checkpoint-(\d{8})\.pt$")
 _PARTS = ("identity", "step", "model", "optimizer", "position")
+_ADVICE = "delete it to resume from the checkpoint before it, or delete its folder to start afresh"
+
+
+def _path(folder: Path, step: int) -> Path:
+    return folder / f"checkpoint-{step:08d}.pt"
 
 
 def _checkpoints(folder: Path) -> list[Path]:
@@ -22,7 +27,7 @@ def _checkpoints(folder: Path) -> list[Path]:
 
 def save_checkpoint(folder: Path, state: dict[str, Any], keep: int = 2) -> Path:
     """Write `state` as the checkpoint of its step and drop all but the `keep` newest."""
-    path = folder / f"checkpoint-{state['step']:08d}.pt"
+    path = _path(folder, state["step"])
     with atomic_path(path) as temporary:
         torch.save(state, temporary)
     for old in _checkpoints(folder)[:-keep]:
@@ -39,15 +44,19 @@ def load_checkpoint(folder: Path, identity: str, device: torch.device) -> dict[s
     if not found:
         return None
     path = found[-1]
-    advice = "delete it to resume from the checkpoint before it, or delete its folder to start afresh"
     try:
         state = torch.load(path, map_location=device, weights_only=True)
     except (RuntimeError, EOFError, OSError, ValueError, KeyError, pickle.UnpicklingError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise BpdError(f"{path}: the checkpoint is damaged ({reason}); {advice}") from None
+        raise BpdError(f"{path}: the checkpoint is damaged ({reason}); {_ADVICE}") from None
     missing = [part for part in _PARTS if not isinstance(state, dict) or part not in state]
     if missing:
-        raise BpdError(f"{path}: the checkpoint lacks {', '.join(missing)}; {advice}")
+        raise BpdError(f"{path}: the checkpoint lacks {', '.join(missing)}; {_ADVICE}")
     if state["identity"] != identity:
-        raise BpdError(f"{path}: the checkpoint belongs to a training with other settings or inputs; {advice}")
+        raise BpdError(f"{path}: the checkpoint belongs to a training with other settings or inputs; {_ADVICE}")
     return state
+
+
+def unfit_checkpoint(folder: Path, step: int, reason: str) -> BpdError:
+    """Return the error that the checkpoint of `step` is whole, but does not hold all that the training needs of it."""
+    return BpdError(f"{_path(folder, step)}: the checkpoint does not fit this training ({reason}); {_ADVICE}")

@@ -21,11 +21,14 @@ from bpd.fingerprints import value_sha256
 from bpd.models.combined_model import CombinedModel
 from bpd.processes import ALONE, Processes
 from bpd.stop_request import StopRequest, heeded_stop_request
-from bpd.training.checkpoint import load_checkpoint, save_checkpoint
+from bpd.training.checkpoint import load_checkpoint, save_checkpoint, unfit_checkpoint
 from bpd.training.head_loss import StepHeads, head_losses, plan_step, trained_heads
 from bpd.training.journal import Journal
 from bpd.training.owner_lock import Ownership
 from bpd.training.schedule import learning_rate
+
+# What Adam keeps of each parameter that has had a gradient.
+_MOMENTS = {"step", "exp_avg", "exp_avg_sq"}
 
 
 @dataclass(frozen=True)
@@ -175,10 +178,7 @@ class Trainer:
         present = [mean for mean in means if mean is not None]
         loss = sum(present) / len(present) if present else 0.0
         if not (math.isfinite(loss) and math.isfinite(norm)):
-            raise BpdError(
-                f"{self.settings.model}: loss {loss} and gradient norm {norm} at step {self.step} are not finite; "
-                f"the last checkpoint in {self.folder} is kept. Lower the learning rate or clip gradients."
-            )
+            raise self._not_finite(f"loss {loss} and gradient norm {norm} at step {self.step}")
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()
@@ -190,6 +190,12 @@ class Trainer:
             "stopping": requests > 0,
             "tokens": sum(int((target != self.model.pad_id).sum()) for target in targets),
         }
+
+    def _not_finite(self, what: str) -> BpdError:
+        return BpdError(
+            f"{self.settings.model}: {what} are not finite; the last checkpoint in {self.folder} is kept. "
+            "Lower the learning rate or clip gradients."
+        )
 
     def _accumulate(self, batch: Batch, plan: StepHeads, place: int) -> Tensor:
         """Add one micro-batch's gradients and return its sum of token losses for each head."""
@@ -242,6 +248,9 @@ class Trainer:
         self.processes.wait()
 
     def _save(self, journal: Journal | None) -> None:
+        # The losses told of the weights before the step, not of those after it.
+        if not all(bool(torch.isfinite(parameter).all()) for parameter in self.parameters):
+            raise self._not_finite(f"weights after step {self.step}")
         self._require_same_weights()
         if journal is not None:
             if self.owner is not None:
@@ -261,13 +270,27 @@ class Trainer:
         state = load_checkpoint(self.folder, self.identity, torch.device("cpu")) if writes else None
         state = self.processes.from_writer(state)
         if state is not None:
-            self.model.load_state_dict(state["model"])
-            self.optimizer.load_state_dict(state["optimizer"])
-            self.position = BatchPosition(**state["position"])
-            self.step = state["step"]
+            try:
+                self._take_up(state)
+            except (RuntimeError, ValueError, KeyError, TypeError) as error:
+                reason = " ".join(str(error).split()) or type(error).__name__
+                raise unfit_checkpoint(self.folder, state["step"], reason) from None
             if writes:
                 print(f"{self.settings.model}: resuming from step {self.step} of {self.steps}", flush=True)
         self._require_same_weights()
+
+    def _take_up(self, state: dict[str, Any]) -> None:
+        """Go on from a checkpoint's `state`; raise where it lacks anything, which PyTorch would partly let pass."""
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        identity = self.model.heads is not None and self.model.heads.identity_first_head
+        for name, parameter in self.model.named_parameters():
+            # Over an identity first head, the heads have no gradient until another one is drawn.
+            learned = parameter.requires_grad and not (identity and name.startswith("heads."))
+            if learned and not self.optimizer.state[parameter].keys() >= _MOMENTS:
+                raise ValueError(f"no moments of {name}")
+        self.position = BatchPosition(epoch=state["position"]["epoch"], index=state["position"]["index"])
+        self.step = state["step"]
 
     def _require_same_weights(self) -> None:
         """Stop processes that have drifted apart; sums of the weights tell."""

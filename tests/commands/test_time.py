@@ -43,6 +43,8 @@ def test_sentences_are_timed_by_both_protocols_and_in_batches(world, text_settin
     assert whole.mean_accepted_block_size == pytest.approx(sum(map(sum, blocks)) / sum(map(len, blocks)))
     meta = json.loads(path.with_suffix(".meta.json").read_text())
     assert (meta["model"], meta["block_size"], meta["threads"], meta["criterion"]) == ("both_k3", 3, 1, "exact")
+    assert (meta["baseline"], meta["warm_up_batches"]) == ("greedy", {"greedy": 3, "blockwise": "all"})
+    assert meta["synchronised"] == "before and after each measurement"
     assert set(meta["shares"]["seconds"]) == set(PARTS) and meta["shares"]["inputs"] == 3
     for name in ("device", "precision", "versions", "commit", "checkpoint_sha256", "base_checkpoint_sha256"):
         assert meta[name] is not None or name == "commit"
