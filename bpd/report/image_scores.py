@@ -19,6 +19,7 @@ class ImageScores(Scores):
     )  # fmt: skip
     texts = ("model", "set", "role", "criterion")
     nullable = ("images_unlike_greedy",)
+    shown = ("mean_accepted_block_size", "bits_per_dimension", "psnr")
     compared = ("images_unlike_greedy", "images")
     made_with = ("checkpoint_sha256", "config_sha256", "data_sha256", "seed", "commit", "dirty", "device", "precision")
 

@@ -30,6 +30,8 @@ class Scores:
     )  # fmt: skip
     texts: tuple[str, ...] = ("model", "set", "role", "criterion", "signature", "signature_intl")
     nullable: tuple[str, ...] = ("sentences_unlike_greedy",)
+    # What tables show: not a number is a gap there.
+    shown: tuple[str, ...] = ("bleu", "mean_accepted_block_size")
     # What a number can be, from and to, where it is not just anything from 0; BLEU's rounding may exceed 100 a little.
     ranges: Mapping[str, tuple[float, float]] = {
         "block_size": (1.0, math.inf),
@@ -60,9 +62,9 @@ class Scores:
         self.seeds = tuple(by_seed)
 
     def get(self, model: str, criterion: str, role: str = "dev") -> dict[str, Any] | None:
-        """Return one score, or none where this scale has no such model or decoding."""
+        """Return one score, or none where this scale has no such model or decoding, or it is not a number."""
         found = list(self._scores.get((model, role, criterion), {}).values())
-        if not found:
+        if not found or any(math.isnan(score[name]) for score in found for name in self.shown):
             return None
         return found[0] if len(found) == 1 else self._mean(found)
 
@@ -188,10 +190,9 @@ class Scores:
             return isinstance(value, str)
         if value is None:
             return name in self.nullable
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            return False
+        if math.isnan(value):
+            return name in self.shown
         least, most = self.ranges.get(name, (0.0, math.inf))
-        return (
-            isinstance(value, int | float)
-            and not isinstance(value, bool)
-            and math.isfinite(value)
-            and least <= value <= most
-        )
+        return math.isfinite(value) and least <= value <= most

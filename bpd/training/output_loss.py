@@ -33,8 +33,6 @@ class _OutputLoss(torch.autograd.Function):
         state_gradient = torch.empty_like(states) if need_states else None
         weight_gradient = torch.zeros_like(weight) if need_weight else None
         bias_gradient = torch.zeros_like(bias) if need_bias else None
-        # What smoothing takes off every logit's gradient is one row for all tokens, and need not pass over the logits.
-        off_states = low * weight.sum(dim=0, dtype=torch.float32) if need_states and low else None
         rows = max(16, _CHUNK_ELEMENTS.get(states.device.type, 2**20) // vocabulary)
         for first in range(0, len(states), rows):
             part = slice(first, first + rows)
@@ -51,21 +49,17 @@ class _OutputLoss(torch.autograd.Function):
             losses[part] = own.squeeze(1)
             if not (need_states or need_weight or need_bias):
                 continue
-            # The logits' gradient is this, less `low`, times `factor`, which are taken up where there is less to do.
-            gradient = exponentials.scatter_add_(1, target, (low - high) * total)
+            # The logits' gradient is this times `factor`, which is taken up where there is less to do. What smoothing
+            # takes off is taken off here: of sums, it would leave little but rounding where p₁ is as smooth.
+            gradient = exponentials.sub_(low * total) if low else exponentials
+            gradient.scatter_add_(1, target, (low - high) * total)
             factor = token_weights[part, None] / total
             if need_states:
                 state_gradient[part] = (gradient @ weight) * factor
-                if low:
-                    state_gradient[part] -= token_weights[part, None] * off_states
             if need_weight:
                 _add_product(weight_gradient, gradient, chunk * factor)
             if need_bias:
                 bias_gradient += (factor.t() @ gradient).squeeze(0).to(bias.dtype)
-        if low and need_weight:
-            weight_gradient -= low * (states * token_weights[:, None]).sum(dim=0)
-        if low and need_bias:
-            bias_gradient -= low * token_weights.sum()
         ctx.save_for_backward(state_gradient, weight_gradient, bias_gradient)
         ctx.mark_non_differentiable(losses)
         return (losses * token_weights).sum(), losses

@@ -53,13 +53,20 @@ def test_all_scores_stand_in_one_sorted_frame_with_their_provenance(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("bleu", math.nan), ("bleu", math.inf), ("bleu", -1.0), ("bleu", 100.5), ("mean_accepted_block_size", 0.5),
+    [("bleu", math.inf), ("iterations", math.nan), ("bleu", -1.0), ("bleu", 100.5), ("mean_accepted_block_size", 0.5),
      ("mean_accepted_block_size", 4.5), ("iterations", -3), ("brevity_penalty", 1.5), ("bleu_intl", -math.inf)],
 )  # fmt: skip
 def test_what_such_a_number_cannot_be_is_refused(tmp_path, name, value):
     path = write_score(tmp_path, "both_k4", **{name: value})
     with pytest.raises(BpdError, match=rf"exact\.score\.json: damaged score \({name} is {value}.*run `bpd score`"):
         Scores([path])
+
+
+def test_no_number_is_no_score(tmp_path):
+    """A gap in the tables, neither 0 nor the end of the report."""
+    scores = Scores([write_score(tmp_path, "both_k2", bleu=math.nan), write_score(tmp_path, "both_k4")])
+    assert scores.get("both_k2", "exact") is None and scores.get("both_k4", "exact") is not None
+    assert scores.frame()["bleu"].isna().tolist() == [True, False]
 
 
 def test_two_scores_of_one_decoding_are_refused(tmp_path):

@@ -54,10 +54,13 @@ def test_every_seed_keeps_its_row_and_its_origin(scores):
     assert [(row["seed"], row["checkpoint"]) for row in rows] == [(seed, seed * 12) for seed in "123"]
 
 
-def test_one_damaged_number_of_one_seed_is_refused(scores, tmp_path):
-    path = write_score(replica_folder(tmp_path, 3), "both_k2", bleu=float("nan"))
-    with pytest.raises(BpdError, match=r"seed_3/.*damaged score \(bleu is nan\)"):
-        Scores({3: [path]})
+def test_where_one_seed_has_no_number_there_is_no_mean(scores, tmp_path):
+    write_score(replica_folder(tmp_path, 3), "both_k2", bleu=float("nan"))
+    again = Scores(
+        {seed: [replica_folder(tmp_path, seed) / "translation/both_k2/decode/newstest2013/exact.score.json"]
+         for seed in (1, 2, 3)}
+    )  # fmt: skip
+    assert again.get("both_k2", "exact") is None
 
 
 def test_tables_show_mean_and_deviation(scores, tmp_path):
