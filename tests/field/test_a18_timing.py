@@ -91,8 +91,8 @@ def test_a18_a_sleep_in_a_decoding_is_in_its_time_and_in_no_others(arm):
 def test_a18_twice_the_input_takes_about_twice_the_time():
     """Calls that sleep, and both amounts in one run: what else the machine does then hardly counts."""
     numbers = list(range(2, LARGEST, 12))
-    model = Slow(half_trained(), at_call=0.006)
-    records = timed(model, model, numbers * 2, repeats=3, limit=8)
+    model = Slow(half_trained(), at_call=0.02)
+    records = timed(model, model, numbers * 2, repeats=3, limit=5)
     for arm in ("greedy", "blockwise"):
         seconds = least(records, arm)
         once, twice = seconds[: len(numbers)], seconds
