@@ -11,12 +11,17 @@ from pathlib import Path
 from typing import Any
 
 
+def temporary_beside(final: Path) -> Path:
+    """Return a name beside `final` that no other process uses, on this machine or another with the same file system."""
+    return final.with_name(f".{final.name}.partial-{socket.gethostname()}-{os.getpid()}")
+
+
 @contextmanager
 def atomic_path(final: Path) -> Iterator[Path]:
     """Yield a temporary path beside `final`; rename it to `final` if the block ends well, else delete it."""
     final = Path(final)
     final.parent.mkdir(parents=True, exist_ok=True)
-    temporary = final.with_name(f".{final.name}.partial-{socket.gethostname()}-{os.getpid()}")
+    temporary = temporary_beside(final)
     try:
         yield temporary
         with open(temporary, "rb+") as stream:

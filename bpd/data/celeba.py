@@ -34,17 +34,14 @@ class CelebA:
 
     @classmethod
     def open(cls, overrides: Mapping[str, RemoteFile], downloads: Path) -> Self:
-        """Find archive and partition file; raise `BpdError` where one is missing, damaged, or they contradict."""
+        """Find archive and list; raise `BpdError` where one is missing or damaged, or a photograph is not listed."""
         sets = _read_partition(fetch(PARTITION, overrides, downloads))
         archive = fetch(ARCHIVE, overrides, downloads)
         members = _list_photographs(archive)
-        for known, other, words in (
-            (sets, members, f"{PARTITION} lists photographs that are not in {archive}"),
-            (members, sets, f"{archive} holds photographs that {PARTITION} does not list"),
-        ):
-            extra = sorted(known.keys() - other.keys())
-            if extra:
-                raise BpdError(f"{words}: {', '.join(extra[:20])} ({len(extra)} in all)")
+        extra = sorted(members.keys() - sets.keys())
+        if extra:
+            words = f"{archive} holds photographs that {PARTITION} does not list"
+            raise BpdError(f"{words}: {', '.join(extra[:20])} ({len(extra)} in all)")
         return cls(archive, members, sets)
 
     def count(self, name: str) -> int:
@@ -56,6 +53,9 @@ class CelebA:
         with zipfile.ZipFile(self.archive) as archive:
             for photograph, which in self._sets.items():
                 if which != SETS[name]:
+                    continue
+                if photograph not in self._members:
+                    faults.append(f"{photograph}: listed in {PARTITION}, but not in {self.archive}")
                     continue
                 try:
                     content = archive.read(self._members[photograph])

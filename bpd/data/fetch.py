@@ -7,6 +7,7 @@ read-only, then among earlier downloads; else it is downloaded. Size and SHA-256
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from bpd.errors import BpdError
 from bpd.fingerprints import file_sha256
 
 DEFAULT_SILENCE_SECONDS = 60.0
+# What comes more slowly than this for as long as silence is borne would not be here within days.
+SLOWEST_BYTES_PER_SECOND = 10_000
 _CHUNK_BYTES = 1 << 18
 
 
@@ -128,7 +131,7 @@ def data_folder() -> Path:
 
 
 def silence_limit() -> float:
-    """Return after how many seconds without a byte a download is given up: `BPD_DOWNLOAD_TIMEOUT`, or 60."""
+    """Return for how many seconds silence or a trickle is borne in a download: `BPD_DOWNLOAD_TIMEOUT`, or 60."""
     text = os.environ.get("BPD_DOWNLOAD_TIMEOUT") or str(DEFAULT_SILENCE_SECONDS)
     try:
         seconds = float(text)
@@ -213,8 +216,24 @@ def by_hand(name: str, known: KnownFile) -> str:
     )
 
 
+def _overlooked(known: KnownFile) -> str:
+    """Return a line for each file in the local data folder that is in the known one's place but is not the one."""
+    lines = []
+    for local in known.local_paths:
+        path = data_folder() / local
+        if path.is_file():
+            problem = mismatch(path, known)
+            if problem is not None:
+                lines.append(f"{path}: overlooked, as it is {problem}\n")
+    return "".join(lines)
+
+
 def download(url: str, name: str, known: KnownFile, final: Path) -> None:
-    """Download `url` to `final`, all or nothing; raise `BpdError` unless its content is the known one."""
+    """Download `url` to `final`, all or nothing; raise `BpdError` unless its content is the known one.
+
+    A server that is silent or all but silent for too long is given up, and so is one that sends more than the known
+    number of bytes.
+    """
     with atomic_path(final) as temporary:
         try:
             with (
@@ -225,17 +244,20 @@ def download(url: str, name: str, known: KnownFile, final: Path) -> None:
                 for chunk in chunks:
                     stream.write(chunk)
                     progress.update(len(chunk))
+                    if known.bytes is not None and stream.tell() > known.bytes:
+                        break
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             found = "found    nothing"
             if temporary.is_file():
                 found = f"found    SHA-256 {file_sha256(temporary)}, {temporary.stat().st_size} bytes"
             raise BpdError(
                 f"{url}: download failed: {_reason(error)}\n  expected SHA-256 {known.sha256}\n  {found}\n"
+                + _overlooked(known)
                 + by_hand(name, known)
             ) from None
         problem = mismatch(temporary, known)
         if problem is not None:
-            raise BpdError(f"{url}: {problem}\n{by_hand(name, known)}")
+            raise BpdError(f"{url}: {problem}\n{_overlooked(known)}{by_hand(name, known)}")
 
 
 @contextmanager
@@ -252,10 +274,32 @@ def _opened(url: str) -> Iterator[tuple[int | None, Iterator[bytes]]]:
     with requests.get(url, stream=True, timeout=limit, headers={"Accept-Encoding": "identity"}) as response:
         response.raise_for_status()
         length = response.headers.get("Content-Length", "")
-        yield int(length) if length.isdigit() else None, response.raw.stream(_CHUNK_BYTES, decode_content=False)
+        yield int(length) if length.isdigit() else None, _arriving(response.raw, limit)
+
+
+class _Trickle(requests.Timeout):
+    """Bytes come, but too few to go on."""
+
+
+def _arriving(response: urllib3.BaseHTTPResponse, limit: float) -> Iterator[bytes]:
+    """Yield the bytes of a response as they arrive; raise `_Trickle` where too few came for `limit` seconds."""
+    since, arrived = time.monotonic(), 0
+    while chunk := response.read1(_CHUNK_BYTES, decode_content=False):
+        yield chunk
+        arrived += len(chunk)
+        seconds = time.monotonic() - since
+        if seconds >= limit:
+            if arrived < SLOWEST_BYTES_PER_SECOND * seconds:
+                raise _Trickle
+            since, arrived = time.monotonic(), 0
 
 
 def _reason(error: Exception) -> str:
+    if isinstance(error, _Trickle):
+        return (
+            f"fewer than {SLOWEST_BYTES_PER_SECOND} bytes a second for {silence_limit():g} s "
+            "(BPD_DOWNLOAD_TIMEOUT sets this time)"
+        )
     if isinstance(error, (requests.Timeout, urllib3.exceptions.TimeoutError)):
         return f"no answer for {silence_limit():g} s (BPD_DOWNLOAD_TIMEOUT sets this limit)"
     if isinstance(error, OSError) and error.strerror and not isinstance(error, requests.RequestException):

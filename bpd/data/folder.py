@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from bpd.atomic import temporary_beside
 from bpd.errors import BpdError
 
 
@@ -22,7 +23,7 @@ def atomic_folder(final: Path, last: str) -> Iterator[Path]:
     if final.exists() and not final.is_dir():
         raise BpdError(f"{final}: a file stands where a folder is to be written; move it away")
     final.parent.mkdir(parents=True, exist_ok=True)
-    temporary = final.with_name(f".{final.name}.partial-{os.getpid()}")
+    temporary = temporary_beside(final)
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
     try:

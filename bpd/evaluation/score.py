@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,14 @@ def score_records(records: Path, data: Path) -> dict[str, Any]:
     """Score one file of decode records against the raw references of its set in `data`, and store the score.
 
     The name of the set and all provenance come from the `.meta.json` that decoding left beside the records. Raises
-    `BpdError`, and stores nothing, where they are missing or the numbers of sentences differ.
+    `BpdError`, and stores nothing, where they are missing, the numbers of sentences differ, or `data` was prepared
+    with another vocabulary than the records are of.
     """
-    records = Path(records)
+    records, data = Path(records), Path(data)
     meta = read_meta(records, ["sentences_unlike_greedy"])
+    _require_same_preparation(records, meta, data)
     found = read_records(records)
-    reference = Path(data) / f"{meta['set']}.de"
+    reference = data / f"{meta['set']}.de"
     references = read_lines(reference)
     if len(found) != len(references):
         raise BpdError(f"{records} holds {len(found)} outputs, but {reference} {len(references)} references")
@@ -62,3 +65,21 @@ def score_records(records: Path, data: Path) -> dict[str, Any]:
     }
     write_json(score_path(records), score)
     return score
+
+
+def _require_same_preparation(records: Path, meta: dict[str, Any], data: Path) -> None:
+    """Refuse a folder whose report names another vocabulary than the records' own.
+
+    Another preparation may have sets of the same names and sizes, but with other lines.
+    """
+    try:
+        report = json.loads((data / "report.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    held = report.get("vocabulary_sha256") if isinstance(report, dict) else None
+    found = meta.get("vocabulary_sha256")
+    if None not in (held, found) and held != found:
+        raise BpdError(
+            f"{records}: decoded with vocabulary {found}, but {data} holds {held}; "
+            "give the data that were decoded, or decode again"
+        )

@@ -37,11 +37,19 @@ class StoredModel:
 
 
 def save_weights(folder: Path, model: AnyModel) -> str:
-    """Write the weights into `folder`, whole or not at all, and return their file's SHA-256."""
+    """Write the weights into `folder`, whole or not at all, and return their file's SHA-256.
+
+    Raises `BpdError` where they cannot be written.
+    """
     tensors = {name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()}
     path = folder / WEIGHTS
-    with atomic_path(path) as temporary:
-        save_file(tensors, temporary)
+    try:
+        with atomic_path(path) as temporary:
+            save_file(tensors, temporary)
+    except (OSError, SafetensorError) as error:
+        raise BpdError(
+            f"{path}: the weights cannot be written ({error}). Is the disk full, or a quota reached?"
+        ) from None
     return file_sha256(path)
 
 

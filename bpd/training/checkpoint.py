@@ -26,10 +26,21 @@ def _checkpoints(folder: Path) -> list[Path]:
 
 
 def save_checkpoint(folder: Path, state: dict[str, Any], keep: int = 2) -> Path:
-    """Write `state` as the checkpoint of its step and drop all but the `keep` newest."""
+    """Write `state` as the checkpoint of its step and drop all but the `keep` newest.
+
+    Raises `BpdError` where it cannot be written; those before it are kept.
+    """
     path = _path(folder, state["step"])
-    with atomic_path(path) as temporary:
-        torch.save(state, temporary)
+    try:
+        with atomic_path(path) as temporary:
+            torch.save(state, temporary)
+    except (OSError, RuntimeError) as error:
+        # PyTorch calls a full disk an error of its own.
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise BpdError(
+            f"{path}: the checkpoint cannot be written ({reason}). Is the disk full, or a quota reached? "
+            "The checkpoint before it is kept, and the same command goes on from there."
+        ) from None
     for old in _checkpoints(folder)[:-keep]:
         old.unlink()
     return path

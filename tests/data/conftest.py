@@ -6,6 +6,7 @@ import gzip
 import os
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -37,12 +38,24 @@ class UnreliableServer:
                     content, fault = gzip.compress(content), "gzip header"
                 if fault == "gzip header":
                     self.send_header("Content-Encoding", "gzip")
-                self.send_header("Content-Length", str(len(content)))
+                if fault != "endless":
+                    self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
+                if fault in ("trickling", "endless"):
+                    self.send_on(content, fault)
+                    return
                 self.wfile.write(content[: len(content) // 2] if fault in ("cut", "stalled") else content)
                 if fault == "stalled":
                     self.wfile.flush()
                     owner.released.wait(20)
+
+            def send_on(self, content: bytes, fault: str) -> None:
+                """Send byte by byte, or over and over again, until nobody listens any more."""
+                part = content if fault == "endless" else content[:1]
+                with suppress(OSError):
+                    while not owner.released.wait(0 if fault == "endless" else 0.02):
+                        self.wfile.write(part)
+                        self.wfile.flush()
 
             def log_message(self, *arguments: object) -> None:
                 pass

@@ -107,7 +107,7 @@ def named(line):
     ("fault", "message"),
     [
         (unlisted, "photographs that list_eval_partition.txt does not list: 000003.jpg"),
-        (unsent, "lists photographs that are not in .*: 000003.jpg"),
+        (unsent, "000003.jpg: listed in list_eval_partition.txt, but not in "),
         (replaced(jpeg(3, (178, 218))[:-300]), "000003.jpg: a damaged JPEG picture"),
         (replaced(jpeg(3, (178, 218), "L")), "000003.jpg: a greyscale picture"),
         (replaced(jpeg(3, (178, 218), "CMYK")), "000003.jpg: a CMYK picture"),

@@ -97,6 +97,9 @@ def ask_for_cores(resources, cards):
 def ask_cluster(resources):
     """Word the `resources` of a rule, which say what it needs, as its cluster wants to be asked."""
     cards = number(resources, "gpu")
+    if number(resources, "processes") and not resources["gpu"].is_evaluable():
+        # Each worker has a card of its own, however many --set-resources leaves.
+        resources["processes"] = max(cards, 1)
     ask_for_cards(resources, cards)
     ask_for_cores(resources, cards)
     if LONGEST_MINUTES and number(resources, "runtime") > LONGEST_MINUTES:
