@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import torch
 
@@ -27,5 +28,19 @@ def prepare_device(name: str | None = None) -> torch.device:
             torch.cuda.get_device_properties(device)
     except (RuntimeError, AssertionError) as error:
         raise BpdError(f"device '{name}' cannot be used: {str(error).splitlines()[0]}; set BPD_DEVICE=cpu") from None
+    if device.type == "cpu" and (warning := cards_left_idle()):
+        print(warning, file=sys.stderr, flush=True)
     keep_freed_memory()
     return device
+
+
+def cards_left_idle() -> str | None:
+    """Return what to tell of cards that a job was given and that PyTorch does not see, none where all is well."""
+    given = os.environ.get("SLURM_JOB_GPUS") or os.environ.get("CUDA_VISIBLE_DEVICES")
+    if not given or os.environ.get("BPD_DEVICE") or torch.cuda.is_available():
+        return None
+    built = f"is built for CUDA {torch.version.cuda}" if torch.version.cuda else "is built without CUDA"
+    return (
+        f"warning: this job was given the cards {given}, but PyTorch {torch.__version__} sees none (it {built}), and "
+        "computes on the CPU. Install on a machine with a card (make install), or look at the driver (nvidia-smi)."
+    )

@@ -79,7 +79,8 @@ def rates_text(measured: Measured) -> str:
         found = [rate for rate in measured.rates if (rate.task, rate.kind) == (task, kind)]
         speeds = sorted(rate.per_second for rate in found)
         spread = f"{speeds[0]:,.0f}" if len(speeds) == 1 else f"{speeds[0]:,.0f} to {speeds[-1]:,.0f}"
-        lines.append(f"{task} {kind}: {spread} tokens/s, {len(found)} record(s)")
+        unit = "pairs" if kind == "prepared_pairs" else "tokens"
+        lines.append(f"{task} {kind}: {spread} {unit}/s, {len(found)} record(s)")
     return "\n".join([*lines, *(f"on {device}" for device in measured.devices)])
 
 

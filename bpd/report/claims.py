@@ -9,11 +9,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from bpd.config import ScorecardSettings
-from bpd.report.kept_quality import LEAST_PERCENT, MOST_PERCENT, largest, lossless_blocks, slight_loss_blocks
+from bpd.report.kept_quality import (
+    LEAST_BASELINE_BLEU,
+    LEAST_PERCENT,
+    MOST_PERCENT,
+    largest,
+    lossless_blocks,
+    slight_loss_blocks,
+)
 from bpd.report.result_values import BLOCK, Values
 
-# The paper's largest block, 6.79, is what its abstract rounds to 7.
-_SEVEN = 6.5
+# What the abstract's round numbers ask for: the paper's largest block, 6.79, is its 7, and the block that loses nothing
+# at least 1.9. No k below 4 was meant to show 2 times fewer iterations or the best wall-clock time.
+_SEVEN, _TWICE, _FOUR_TIMES = 6.5, 1.9, 3.7
+_LEAST_LARGEST_K = 4
 
 
 @dataclass(frozen=True)
@@ -122,6 +131,8 @@ def _quality_kept(values: Values, settings: ScorecardSettings) -> Finding:
         for setting in ("regular", "distillation")
     ]
     found = _judged(pairs, lambda ours, base: ours >= base - settings.same_bleu, "against")
+    if _no_translation(baseline):
+        return _no_baseline(baseline)
     if not found.holds:
         return found
     least = min((pair for pair in pairs if pair[1] is not None), key=lambda pair: pair[1])
@@ -166,6 +177,8 @@ def _largest_block_is_nearly_as_good(values: Values, settings: ScorecardSettings
     found = _bleu_by_k(values, "both")
     if greedy is None or not found:
         return NOT_MEASURED
+    if _no_translation(greedy):
+        return _no_baseline(greedy)
     k = max(found)
     bleu = found[k]
     return Finding(bleu >= greedy - settings.slight_bleu, f"k = {k}: {bleu:.2f} against {greedy:.2f} greedily")
@@ -248,6 +261,8 @@ def _fast_and_slightly_worse(values: Values, settings: ScorecardSettings) -> Fin
     found = {k: row for k, row in rows.items() if None not in row}
     if greedy is None or not found:
         return NOT_MEASURED
+    if _no_translation(greedy):
+        return _no_baseline(greedy)
     k = max(found, key=lambda k: found[k][0])
     speed, bleu = found[k]
     told = f"k = {k}, {speed:.2f}×: {bleu:.2f} against {greedy:.2f}"
@@ -261,9 +276,13 @@ def _twice_at_no_loss(values: Values, settings: ScorecardSettings) -> Finding:
     if not found:
         return NOT_MEASURED
     kept = largest(found)
+    if kept is not None and kept.block >= _TWICE:
+        return Finding(True, kept.told())
+    if (small := _too_small("table1", values)) is not None:
+        return small
     if kept is None:
         return Finding(False, f"all {len(found)} models lose more than {settings.same_bleu:g} BLEU")
-    return Finding(kept.block >= 1.9, kept.told())
+    return Finding(False, kept.told())
 
 
 def _seven_times_at_slight_loss(values: Values, settings: ScorecardSettings) -> Finding:
@@ -289,8 +308,27 @@ def _wall_clock(values: Values, settings: ScorecardSettings) -> Finding:
     if not found:
         return NOT_MEASURED
     task, k = max(found, key=lambda place: found[place])
-    title = task.replace("_", "-")
-    return Finding(found[task, k] >= 2, f"{title}, k = {k}: {found[task, k]:.2f}×")
+    told = f"{task.replace('_', '-')}, k = {k}: {found[task, k]:.2f}×"
+    if found[task, k] >= _FOUR_TIMES:
+        return Finding(True, told)
+    if max(k for _, k in found) < _LEAST_LARGEST_K:
+        return Finding(None, f"the largest k is {max(k for _, k in found)}: {told}")
+    return Finding(False, told)
+
+
+def _too_small(table: str, values: Values) -> Finding | None:
+    largest_k = max(values.block_sizes(table), default=1)
+    if largest_k >= _LEAST_LARGEST_K:
+        return None
+    return Finding(None, f"the largest k is {largest_k}: too small for 2 times fewer iterations")
+
+
+def _no_translation(bleu: float | None) -> bool:
+    return bleu is not None and bleu < LEAST_BASELINE_BLEU
+
+
+def _no_baseline(bleu: float) -> Finding:
+    return Finding(None, f"the baseline is no translation: BLEU {bleu:.2f}, below {LEAST_BASELINE_BLEU:g}")
 
 
 def claims() -> Sequence[Claim]:
@@ -299,7 +337,7 @@ def claims() -> Sequence[Claim]:
         Claim("2 times fewer iterations at no loss in quality (at least 1.9)", "Abstract", _twice_at_no_loss),
         Claim("Up to 7 times fewer iterations at a slight loss in quality, in either task (at least 6.5)", "Abstract",
               _seven_times_at_slight_loss),
-        Claim("Wall-clock speedups of up to 4 (at least 2 in either task)", "Abstract", _wall_clock),
+        Claim("Wall-clock speedups of up to 4 (at least 3.7 in either task)", "Abstract", _wall_clock),
         Claim("Frozen base: no quality is sacrificed at any k", "Section 7.1", _quality_kept),
         Claim("Regular: block sizes are modest, below 2, at every k", "Section 7.1",
               _bounded("table1", "regular", lambda block, k: block < 2, "below 2")),

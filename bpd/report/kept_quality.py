@@ -14,6 +14,8 @@ _GREEDY = {"regular": "regular", "fine_tuning": "regular", "distillation": "dist
 # People voted on these columns of Table 2 by these criteria; all others are judged by PSNR alone.
 _VOTED = {"fine_tuning": "exact", "both": "approximate"}
 LEAST_PERCENT, MOST_PERCENT = 40.0, 60.0
+# Beside a baseline below this many BLEU nothing is kept or lost: it is no translation.
+LEAST_BASELINE_BLEU = 10.0
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,8 @@ class KeptBlock:
 def lossless_blocks(values: Values, settings: ScorecardSettings) -> list[KeptBlock | None]:
     """Return the blocks of translation, by the exact criterion, that lose at most `same_bleu`, none for each other one.
 
-    The loss is against the k = 1 model on the same data; where either BLEU is missing, a block is left out.
+    The loss is against the k = 1 model on the same data; where either BLEU is missing, or that model does not
+    translate, a block is left out.
     """
     return list(_exact(values, settings.same_bleu))
 
@@ -74,7 +77,7 @@ def _approximate(values: Values, most_lost: float) -> Iterator[KeptBlock | None]
 def _text(
     place: str, bleu: float | None, block: float | None, greedy: float | None, most_lost: float
 ) -> Iterator[KeptBlock | None]:
-    if bleu is None or block is None or greedy is None:
+    if bleu is None or block is None or greedy is None or greedy < LEAST_BASELINE_BLEU:
         return
     kept = round(greedy - bleu, 9) <= most_lost
     yield KeptBlock(block, f"translation, {place}", f"BLEU {bleu:.2f} against {greedy:.2f}") if kept else None

@@ -149,8 +149,17 @@ def pairs(tmp_path_factory) -> Asked:
 def particular(tmp_path_factory) -> Asked:
     """A cluster that wants everything said, and cards asked for as --gres."""
     folder = tmp_path_factory.mktemp("particular")
-    keys = ("slurm_account", "slurm_partition", "gres", "longest_runtime", "constraint", "qos", "slurm_extra")
-    return ask(folder, edited_profile(folder, *keys, "slurm-status-command", "slurm-no-account"))
+    keys = (
+        "slurm_account",
+        "slurm_partition",
+        "cpu_partition",
+        "gres",
+        "longest_runtime",
+        "constraint",
+        "qos",
+        "slurm_extra",
+    )
+    return ask(folder, edited_profile(folder, *keys, "slurm_extra", "slurm-status-command", "slurm-no-account"))
 
 
 def test_every_job_is_one_task(plain, pairs, particular):
@@ -197,7 +206,8 @@ def test_cards_as_generic_resources_on_one_line(particular):
 
 def test_each_commented_line_reaches_slurm_as_it_is_written(particular):
     for rule, request in particular.jobs.items():
-        assert (request.value("-A"), request.value("-p"), request.value("-C")) == ("my_project", "gpu", "nvlink")
+        partition = "cpu" if rule == "prepare_images" else "gpu"
+        assert (request.value("-A"), request.value("-p"), request.value("-C")) == ("my_project", partition, "nvlink")
         assert "--qos=normal" in request.words and "--mail-type=FAIL" in request.words
         assert int(request.value("-t")) <= 1440, rule
     assert particular.jobs["train_regular_k4"].value("-t") == "1440"

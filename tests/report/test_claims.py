@@ -12,6 +12,13 @@ ROOT = Path(__file__).resolve().parents[2]
 SEVEN = "Up to 7 times fewer iterations at a slight loss in quality, in either task (at least 6.5)"
 TWICE = "2 times fewer iterations at no loss in quality (at least 1.9)"
 FAST = "At the fastest k, BLEU on the test set is only slightly below greedy decoding"
+WALL_CLOCK = "Wall-clock speedups of up to 4 (at least 3.7 in either task)"
+BASELINED = (
+    TWICE,
+    "Frozen base: no quality is sacrificed at any k",
+    "Both at the largest k is only slightly worse than the greedy model on distilled data",
+    FAST,
+)
 LESSEN = "Distilled data lessen that loss"
 HALF = "Images: preferences are close to 50 % (40 to 60)"
 AT_SLIGHT_LOSS = "Abstract: fewer iterations at a slight loss, up to"
@@ -69,6 +76,30 @@ def test_where_every_model_loses_bleu_no_quality_is_kept():
     assert verdict_of(TWICE, values) == ("fails", "all 20 models lose more than 0.5 BLEU")
     del values["table1", (1, "regular"), "bleu"], values["table1", (1, "distillation"), "bleu"]
     assert verdict_of(TWICE, values) == ("not measured", "")
+
+
+def test_beside_a_baseline_that_is_no_translation_nothing_is_kept():
+    values = {cell: 0.5 if cell[2] == "bleu" else value for cell, value in paper_values().items()}
+    for item in BASELINED:
+        assert verdict_of(item, values)[0] == "not measured", item
+        assert verdict_of(item, paper_values())[0] == "holds", item
+    told = verdict_of(FAST, values)[1]
+    assert told == "the baseline is no translation: BLEU 0.50, below 10"
+    assert by_item(values)[AT_SLIGHT_LOSS].ours == "6.79"
+
+
+def test_a_grid_that_is_too_small_to_show_a_gain_is_not_judged():
+    small = {cell: value for cell, value in paper_values().items() if cell[0] == "table1" and cell[1][0] in (1, 2)}
+    assert verdict_of(TWICE, small) == ("not measured", "the largest k is 2: too small for 2 times fewer iterations")
+    small["table1", (2, "both"), "mean_accepted_block_size"] = 1.95
+    assert verdict_of(TWICE, small)[0] == "holds"
+    two = {cell: value for cell, value in paper_values().items() if cell[0] == "figure4" and cell[1][1] == 2}
+    assert verdict_of(WALL_CLOCK, two)[0] == "not measured"
+
+
+def test_a_wall_clock_speedup_of_2_is_not_one_of_4():
+    values = {cell: 2.0 if cell[2] == "speedup" else value for cell, value in paper_values().items()}
+    assert verdict_of(WALL_CLOCK, values)[0] == "fails" and verdict_of(WALL_CLOCK, paper_values())[0] == "holds"
 
 
 def test_what_stands_as_published_is_the_same_whatever_the_margins():

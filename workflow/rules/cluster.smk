@@ -49,6 +49,7 @@ RETRIES = 1 if workflow.is_main_process else 0
 
 GRES, GPU_MODEL = default_resource("gres"), default_resource("gpu_model")
 CPUS_PER_CARD = default_number("cpus_per_gpu", 1)
+CPU_PARTITION = default_resource("cpu_partition")
 LONGEST_MINUTES = default_number("longest_runtime", None)
 TIMING_OPTIONS = default_resource("timing_slurm_extra")
 
@@ -74,6 +75,8 @@ def ask_for_cards(resources, cards):
     if cards == 0:
         # A model without a number would ask for cards all the same.
         resources.update({"gres": None, "gpu_model": None})
+        if CPU_PARTITION:
+            resources["slurm_partition"] = CPU_PARTITION
         return
     # Slurm may hand out --gpus=8 as four on each of two nodes.
     resources["nodes"] = 1
