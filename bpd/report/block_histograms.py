@@ -64,6 +64,7 @@ def block_histograms(
                 axes.set_ylabel(f"k = {size}\n% of iterations", fontsize=8)
         # Above the highest bar there is room for the mean, whichever bar it stands over.
         panels[row, 0].set_ylim(0, 1.3 * highest)
+        panels[row, 0].set_yticks([tick for tick in panels[row, 0].get_yticks() if tick <= min(100, 1.3 * highest)])
     seeds = f", {len(scores.seeds)} seeds" if len(scores.seeds) > 1 else ""
     figure.supxlabel("Accepted tokens per iteration (dotted: mean)", fontsize=9)
     figure.suptitle(f"Accepted block sizes on {scores.set_name()}, {criterion}, scale {scale}{seeds}", fontsize=11)

@@ -77,3 +77,9 @@ def test_the_mean_stands_above_the_bars(tmp_path):
 def test_several_seeds_are_told(tmp_path):
     files = {seed: [write_score(tmp_path / str(seed), "both_k2")] for seed in (1, 2)}
     assert block_histograms(Scores(files), (2,), ("both",), "mini").get_suptitle().endswith(", 2 seeds")
+
+
+def test_no_share_above_the_whole_is_on_the_axis(tmp_path):
+    score = write_score(tmp_path, "both_k2", block_size_counts={"1": 7}, mean_accepted_block_size=1.0)
+    (axes,) = block_histograms(Scores([score]), (2,), ("both",), "mini").axes
+    assert axes.get_ylim()[1] > 100 and max(axes.get_yticks()) == 100 and min(axes.get_yticks()) == 0
