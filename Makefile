@@ -12,7 +12,7 @@ export BPD_DATA_DIR
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install smoke mini test test-cluster bench lint lock clean
+.PHONY: help install smoke mini test test-cluster test-kill bench lint lock clean
 
 help:  ## Show this help.
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+): .*## /  make \1\t/' | expand -t 22
@@ -52,6 +52,9 @@ test-cluster: $(INSTALLED)  ## Run the tests that need Slurm, on a cluster of on
 		$(addprefix tests/cluster/test_,whole_run.py recovery.py jobs.py)
 
 # Apart from .venv, so that what is compared with cannot change what is compared. Without it, those parts are skipped.
+test-kill: smoke  ## Kill 20 smoke runs at random, each of which must end as the undisturbed one; ROUNDS=3: fewer.
+	@$(BIN)/python -m tests.workflow.kills --expected results/smoke --folder results/kills --rounds $(or $(ROUNDS),20)
+
 $(PEERS): requirements-bench.lock $(INSTALLED)
 	@rm -rf .peers && mkdir .peers
 	@if $(INSTALL) --require-hashes --no-deps --target .peers -r requirements-bench.lock; then touch $@; \

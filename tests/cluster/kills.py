@@ -13,8 +13,6 @@ it draws the same moments again.
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
 import os
 import random
 import signal
@@ -26,9 +24,7 @@ from pathlib import Path
 from tests.cluster.driver import jobs, wait_until_gone
 from tests.cluster.profile import QUICK, edited_profile
 from tests.workflow.driver import SNAKEFILE, environment, snakemake, snakemake_command
-
-# What holds times, or is made of them, is never twice the same.
-TIMED = ("cost", "figure4", "scorecard", "speed_by_batch", "table4", "time_shares")
+from tests.workflow.fingerprints import differences, fingerprints
 
 
 class KilledRun:
@@ -104,20 +100,6 @@ def kill_until_done(run: KilledRun, kills: int, chance: random.Random, longest: 
     assert done == kills, f"the run was done after {done} of {kills} kills: let less time pass between them"
 
 
-def fingerprints(results: Path) -> dict[str, str]:
-    """Return the hash of everything in a folder of results that a second run must make again, by its path."""
-    made = {}
-    for path in sorted(results.rglob("*")):
-        place = path.relative_to(results)
-        table = place.parts[0] == "tables" and path.suffix in (".csv", ".md") and path.stem not in TIMED
-        if table or path.name in ("model.safetensors", "survey.html", "trace.json"):
-            made[str(place)] = path.read_bytes()
-        elif path.suffix == ".jsonl" and "decode" in place.parts:
-            records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-            made[str(place)] = json.dumps([record | {"seconds": None} for record in records]).encode()
-    return {place: hashlib.sha256(content).hexdigest() for place, content in made.items()}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--expected", type=Path, required=True, help="the results of an undisturbed run")
@@ -135,9 +117,8 @@ def main() -> None:
     run = KilledRun(words.folder.resolve(), words.scale)
     began = time.monotonic()
     kill_until_done(run, words.kills, random.Random(words.seed), words.longest)
-    found = fingerprints(run.folder / "results" / words.scale)
-    different = sorted(place for place in expected | found if expected.get(place) != found.get(place))
-    print(f"{words.kills} kills in {time.monotonic() - began:.0f} s; {len(found)} files compared", flush=True)
+    different = differences(expected, run.folder / "results" / words.scale)
+    print(f"{words.kills} kills in {time.monotonic() - began:.0f} s; {len(expected)} files compared", flush=True)
     if different:
         sys.exit("different from the undisturbed run: " + ", ".join(different))
     print("all as in the undisturbed run")
