@@ -159,7 +159,7 @@ def particular(tmp_path_factory) -> Asked:
         "qos",
         "slurm_extra",
     )
-    return ask(folder, edited_profile(folder, *keys, "slurm_extra", "slurm-status-command", "slurm-no-account"))
+    return ask(folder, edited_profile(folder, *keys, "slurm-status-command", "slurm-no-account"))
 
 
 def test_every_job_is_one_task(plain, pairs, particular):
