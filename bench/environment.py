@@ -5,13 +5,12 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-from pathlib import Path
 from typing import Any
 
 import psutil
 import torch
 
-from bpd.provenance import commit, machine
+from bpd.provenance import commit, machine, processor
 
 _PEERS = ("transformers", "ctranslate2", "tokenizers", "huggingface-hub")
 
@@ -33,17 +32,6 @@ def environment(device: torch.device, precision: str = "fp32") -> dict[str, Any]
         "cpu_capability": torch.backends.cpu.get_cpu_capability(),
         "peers": {name: _version(name) for name in _PEERS},
     }
-
-
-def processor() -> str:
-    """Return the processor's name, as the system tells it."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 def _version(package: str) -> str | None:

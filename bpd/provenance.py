@@ -30,7 +30,7 @@ def machine(device: str, precision: str) -> dict[str, Any]:
     """Return device, precision, threads and versions of a computation with PyTorch on `device`."""
     import torch
 
-    name = torch.cuda.get_device_name(device) if device.startswith("cuda") else _processor()
+    name = torch.cuda.get_device_name(device) if device.startswith("cuda") else processor()
     versions = {"python": platform.python_version()}
     versions |= {package: importlib.metadata.version(package) for package in _PACKAGES}
     return {
@@ -59,7 +59,8 @@ def command_line() -> str:
     return " ".join(words)
 
 
-def _processor() -> str:
+def processor() -> str:
+    """Return the processor's name, as the system tells it."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
