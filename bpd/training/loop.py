@@ -115,8 +115,8 @@ class Trainer:
 
         Raises `Interrupted`, once the step at hand is taken and saved, when one of the processes is asked to stop.
         """
-        self._restore()
         with heeded_stop_request() as request:
+            self._restore()
             if self.processes.writes:
                 with Journal(self.folder, self.settings.model, self.step, self.steps) as journal:
                     self._take_steps(request, journal)
