@@ -1,4 +1,8 @@
-"""The journal of a training: `training.jsonl`, TensorBoard events and the progress bar."""
+"""The journal of a training: `training.jsonl`, TensorBoard events and the progress bar.
+
+TensorBoard shows tags in groups, by what a person watches: `dev`, `loss`, `optimizer` and `speed`. The README has a
+table of all of them.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,11 @@ from bpd.atomic import write_text
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
+_OPTIMIZER = ("learning_rate", "gradient_norm")
+
+# Charts of several tags, which TensorBoard shows under “Custom Scalars”: the heads are to be seen side by side.
+_LAYOUT = {"loss": {"by head": ["Multiline", [r"loss/head_\d+"]]}}
+
 
 class Journal:
     """Records of a run in `folder`; a resumed run continues them from `step` as if it had never stopped.
@@ -28,7 +37,10 @@ class Journal:
         self.evaluated = 0
         self._forget_after(step)
         self._stream = open(self.path, "a", encoding="utf-8")  # noqa: SIM115 (closed by `close`)
-        self._board: SummaryWriter = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1 if step else None)
+        self._board: SummaryWriter = SummaryWriter(
+            str(folder / "tensorboard"), purge_step=step + 1 if step else None, flush_secs=10
+        )
+        self._board.add_custom_scalars(_LAYOUT)
         self._bar = tqdm(total=steps, initial=step, desc=name, unit="step", mininterval=5.0, dynamic_ncols=True)
 
     def _forget_after(self, step: int) -> None:
@@ -64,15 +76,17 @@ class Journal:
         self._bar.set_postfix_str(f"loss {values['loss']:.3f}, {values['tokens_per_second']:.0f} tokens/s")
         for head, loss in values["head_losses"].items():
             self._board.add_scalar(f"loss/head_{head}", loss, step)
-        for name in ("loss", "learning_rate", "tokens_per_second", "gradient_norm"):
-            self._board.add_scalar(f"training/{name}", values[name], step)
+        self._board.add_scalar("loss/mean", values["loss"], step)
+        for name in _OPTIMIZER:
+            self._board.add_scalar(f"optimizer/{name}", values[name], step)
+        self._board.add_scalar("speed/tokens_per_second", values["tokens_per_second"], step)
 
     def evaluation(self, step: int, values: dict[str, float], sample: str, picture: np.ndarray | None = None) -> None:
         """Record dev scores, and a sample: Markdown, or a picture [height, width, 3] of bytes."""
         self._record({"event": "evaluation", "step": step, **values})
         self.evaluated = step
         for name, value in values.items():
-            self._board.add_scalar(f"dev/{name}", value, step)
+            self._board.add_scalar(f"dev/{name.removeprefix('dev_')}", value, step)
         if sample:
             self._board.add_text("dev/sample", sample, step)
         if picture is not None:
