@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from bpd.models.active_layout import ActiveLayout
 from bpd.models.decoding_layout import DecodingLayout
 from bpd.models.proposal_heads import ProposalHeads
 
@@ -42,7 +44,7 @@ class HeadWeights:
         self._heads = heads
         self._hidden = DecodingLayout(heads.hidden.weight, heads.hidden.bias)
         self._first = None if heads.identity_first_head else DecodingLayout(weight[:width], bias[:width])
-        self._others = DecodingLayout(weight[width:], bias[width:]) if heads.block_size > 1 else None
+        self._other_parameters = weight[width:], bias[width:]
 
     def transform(self, states: Tensor) -> Tensor:
         """Return the hidden layer [*, k·d_ff] for `states` [*, d_model]."""
@@ -57,10 +59,26 @@ class HeadWeights:
 
     def other_heads(self, states: Tensor, transformed: Tensor) -> Tensor:
         """Return the outputs [*, k − 1, d_model] of p₂ … p_k."""
-        if self._others is None:
+        if self._heads.block_size == 1:
             return states.unsqueeze(-2)[..., :0, :]
-        output = self._others(transformed).unflatten(-1, (-1, self._heads.d_model)) + states.unsqueeze(-2)
+        output = self._others_of(transformed).unflatten(-1, (-1, self._heads.d_model)) + states.unsqueeze(-2)
         return output if self._heads.norm is None else self._heads.norm(output)
+
+    def _others_of(self, transformed: Tensor) -> Tensor:
+        if len(transformed) == 1 and ActiveLayout.suits(self._other_parameters[0], transformed):
+            output = self._active_others(transformed)
+            if output is not None:
+                return output
+        return self._others(transformed)
+
+    # Either is a copy of what may be the largest weights of all: made when it is first wanted.
+    @cached_property
+    def _others(self) -> DecodingLayout:
+        return DecodingLayout(*self._other_parameters)
+
+    @cached_property
+    def _active_others(self) -> ActiveLayout:
+        return ActiveLayout(*self._other_parameters)
 
 
 class DecodingWeights:
