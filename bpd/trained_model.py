@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bpd.data.vocabulary import Vocabulary
@@ -22,12 +22,14 @@ from bpd.models.model_folder import VOCABULARY, load_translation_model
 class Translation:
     """A translated sentence: its text, the accepted blocks as subword pieces, and the decoding behind it.
 
-    `decoded` is none, and the text blank, for a blank sentence.
+    `decoded` is none, and the text blank, for a blank sentence. `proposed` are the pieces proposed at each iteration,
+    of which the block accepted there is the beginning; none where they were not asked for.
     """
 
     text: str
     blocks: list[list[str]]
     decoded: Decoded | None
+    proposed: list[list[str]] | None = None
 
 
 class TrainedModel:
@@ -71,10 +73,13 @@ class TrainedModel:
         block_size: int | None = None,
         cached: bool = True,
         batch_rows: int = 64,
+        with_proposals: bool = False,
     ) -> list[Translation]:
         """Translate by blockwise parallel decoding (section 3).
 
         `criterion` is `exact`, or an approximate one: `top2`, `minimum2`, … `block_size` may be below the model's k.
+        `with_proposals` keeps what was proposed at each iteration. Raises `BpdError` for a criterion or a block size
+        that is not possible, and for a sentence that is not valid text.
         """
         acceptance = Acceptance.parse(criterion)
         if acceptance.rule == "distance":
@@ -82,10 +87,30 @@ class TrainedModel:
                 f"criterion '{criterion}' compares intensities, and subwords have none; use top2 or the like"
             )
 
-        def decode(rows: list[list[int]], limits: list[int]) -> list[Decoded]:
-            return blockwise(self.model, rows, limits, acceptance=acceptance, block_size=block_size, cached=cached)
+        # By the identity of a result: whole sets are decoded in another order than they are given.
+        proposed: dict[int, list[list[int]]] = {}
 
-        return self._translate(sentences, decode, batch_rows)
+        def decode(rows: list[list[int]], limits: list[int]) -> list[Decoded]:
+            steps: list[list[list[int]]] = [[] for _ in rows]
+            results = blockwise(
+                self.model,
+                rows,
+                limits,
+                acceptance=acceptance,
+                block_size=block_size,
+                cached=cached,
+                on_step=(lambda step: steps[step.row].append(step.proposed)) if with_proposals else None,
+            )
+            proposed.update((id(result), of_row) for result, of_row in zip(results, steps, strict=True))
+            return results
+
+        translations = self._translate(sentences, decode, batch_rows)
+        if not with_proposals:
+            return translations
+        return [
+            replace(one, proposed=[self.vocabulary.pieces(ids) for ids in proposed.get(id(one.decoded), [])])
+            for one in translations
+        ]
 
     def _translate(self, sentences: Sequence[str], decode: DecodeBatch, batch_rows: int) -> list[Translation]:
         for number, sentence in enumerate(sentences, start=1):

@@ -151,6 +151,17 @@ def test_a_loaded_model_decodes_greedily_by_beam_and_in_blocks(world):
     assert [one.decoded for one in recomputed] == [one.decoded for one in blocks]
 
 
+def test_a_loaded_model_tells_what_it_proposed_row_by_row(world):
+    model = bpd.load(world.model("both_k3"))
+    sentences = ["A child sleeps.", "", "The old man sees a small house."]
+    told = model.blockwise(sentences, with_proposals=True)
+    assert [one.text for one in told] == [one.text for one in model.blockwise(sentences)]
+    assert told[1].proposed == [] and model.blockwise(sentences)[0].proposed is None
+    for one in told:
+        assert [step[: len(block)] for step, block in zip(one.proposed, one.blocks, strict=True)] == one.blocks
+        assert all(len(step) == 3 for step in one.proposed)
+
+
 def test_a_model_with_a_foreign_vocabulary_is_not_loaded(world, tmp_path):
     folder = tmp_path / "model"
     shutil.copytree(world.model("both_k3"), folder)
