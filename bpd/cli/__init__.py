@@ -18,7 +18,7 @@ def main() -> None:
     A `BpdError` is printed without a traceback and ends with status 1, or with 75 where it is an `Interrupted`.
     """
     try:
-        app()
+        app(prog_name="bpd")
     except BpdError as error:
         # Of several processes that were asked to stop, one speaks for all.
         if not isinstance(error, Interrupted) or os.environ.get("RANK", "0") == "0":

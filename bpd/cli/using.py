@@ -16,57 +16,90 @@ from bpd.cli.application import (
 from bpd.config import Config, load_config
 from bpd.errors import BpdError
 
+_TRANSLATE_EXAMPLES = "Example: bpd translate results/smoke/translation/both_k4 --proposals 'A child sleeps.'"
 
-@app.command("translate")
+
+@app.command("translate", epilog=_TRANSLATE_EXAMPLES)
 def translate_command(
-    model: Annotated[Path, typer.Argument(help="The model folder.")],
-    sentences: Annotated[list[str] | None, typer.Argument(help="Sentences; without any, lines of --input.")] = None,
-    input_file: Annotated[Path | None, typer.Option("--input", help="A text file; - or none: standard input.")] = None,
+    model: Annotated[Path, typer.Argument(help="The model folder, such as results/smoke/translation/both_k4.")],
+    sentences: Annotated[
+        list[str] | None, typer.Argument(help="Sentences, each in quotes; without any, the lines of --input.")
+    ] = None,
+    input_file: Annotated[
+        Path | None, typer.Option("--input", help="A text file, or - for standard input.", show_default="-")
+    ] = None,
     criterion: Annotated[
         str,
         typer.Option(
             help="exact; top2, top3 …: also p₁'s second, third best pass; minimum2 …: two pass unseen; greedy."
         ),
     ] = "exact",
-    block_size: Annotated[int | None, typer.Option(min=1, help="Propose fewer tokens than the model can.")] = None,
-    show_blocks: Annotated[bool, typer.Option("--blocks", help="Show the accepted blocks of each sentence.")] = False,
+    block_size: Annotated[
+        int | None, typer.Option(min=1, help="Tokens proposed at once, at most the model's k.", show_default="k")
+    ] = None,
+    blocks: Annotated[
+        bool | None,
+        typer.Option("--blocks/--no-blocks", help="Show the accepted blocks.", show_default="on a terminal"),
+    ] = None,
+    proposals: Annotated[
+        bool, typer.Option("--proposals", help="Show each iteration, with the tokens that were rejected.")
+    ] = False,
+    timing: Annotated[
+        bool | None,
+        typer.Option(
+            "--time/--no-time",
+            help="Time each sentence against greedy decoding by the same model.",
+            show_default="with blocks on a terminal",
+        ),
+    ] = None,
+    colour: Annotated[
+        bool | None,
+        typer.Option(
+            "--color/--no-color",
+            help="Colour the blocks; without, bars divide them.",
+            show_default="on a terminal, unless NO_COLOR is set",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
     batch_rows: BatchRowsOption = 64,
 ) -> None:
-    """Translate sentences with a trained model."""
-    from bpd.commands.translate import translate
+    """Translate sentences with a trained model, and show the blocks as they were accepted.
+
+    Into a file or a pipe go the translations alone, one a line, an empty line for an empty line.
+    """
+    from bpd.commands.translate import View, translate
     from bpd.data.lines import iterate_lines
 
     if sentences and input_file:
         raise BpdError("give sentences or --input, not both")
     if sentences:
+        if len(sentences) == 1 and Path(sentences[0]).is_file():
+            raise BpdError(f"{sentences[0]} is a file; to translate its lines: --input {sentences[0]}")
         lines = sentences
     elif input_file not in (None, Path("-")):
         lines = iterate_lines(input_file)
     else:
         lines = iterate_lines(Path("/dev/stdin"))
-        # A person at a keyboard wants each answer at once.
-        batch_rows = 1 if sys.stdin.isatty() else batch_rows
-    translate(
-        model,
-        lines,
-        criterion=criterion,
-        block_size=block_size,
-        show_blocks=show_blocks,
-        as_json=as_json,
-        batch_rows=batch_rows,
-    )
+        if sys.stdin.isatty():
+            print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr)
+            batch_rows = 1
+    view = View(blocks=blocks, proposals=proposals, time=timing, colour=colour, as_json=as_json)
+    translate(model, lines, criterion=criterion, block_size=block_size, view=view, batch_rows=batch_rows)
 
 
 @app.command("upscale")
 def upscale_command(
-    model: Annotated[Path, typer.Argument(help="The model folder.")],
+    model: Annotated[
+        Path, typer.Argument(help="The model folder, such as results/smoke/super_resolution/fine_tuning_k4.")
+    ],
     photograph: Annotated[Path, typer.Argument(help="A picture; the largest square in its middle is used.")],
     output: Annotated[Path, typer.Argument(help="The PNG file to write.")],
     criterion: Annotated[
         str, typer.Option(help="exact; distance2: also what is within 2 of p₁'s intensity passes; greedy.")
     ] = "exact",
-    block_size: Annotated[int | None, typer.Option(min=1, help="Propose fewer tokens than the model can.")] = None,
+    block_size: Annotated[
+        int | None, typer.Option(min=1, help="Intensities proposed at once, at most the model's k.", show_default="k")
+    ] = None,
 ) -> None:
     """Make a small version of a photograph, and enlarge it with a trained image model."""
     from bpd.commands.upscale import upscale
