@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,15 +66,26 @@ class TrainedImageModel:
         block_size: int | None = None,
         cached: bool = True,
         batch_rows: int = 64,
+        on_accepted: Callable[[int], None] | None = None,
     ) -> list[Upscaled]:
-        """Enlarge small images by blockwise parallel decoding (section 3).
+        """Enlarge small images, each [input_size, input_size, 3] uint8, by blockwise parallel decoding (section 3).
 
         `criterion` is `exact`, or an approximate one: `distance2`, … `block_size` may be below the model's k.
+        `on_accepted` is told how many tokens of an image were accepted, each time. Raises `BpdError` for a criterion or
+        a block size that is not possible, and for an image of another shape.
         """
         acceptance = Acceptance.parse(criterion)
 
         def decode(rows: list[list[int]], limits: list[int]) -> list[Decoded]:
-            return blockwise(self.model, rows, limits, acceptance=acceptance, block_size=block_size, cached=cached)
+            return blockwise(
+                self.model,
+                rows,
+                limits,
+                acceptance=acceptance,
+                block_size=block_size,
+                cached=cached,
+                on_step=None if on_accepted is None else lambda step: on_accepted(step.accepted),
+            )
 
         return self._upscale(images, decode, batch_rows)
 

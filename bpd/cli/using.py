@@ -101,10 +101,13 @@ def upscale_command(
         int | None, typer.Option(min=1, help="Intensities proposed at once, at most the model's k.", show_default="k")
     ] = None,
 ) -> None:
-    """Make a small version of a photograph, and enlarge it with a trained image model."""
+    """Make a small version of a photograph, and enlarge it with a trained image model.
+
+    The model knows aligned faces: crop the photograph to a face, its eyes level, before.
+    """
     from bpd.commands.upscale import upscale
 
-    print(upscale(model, photograph, output, criterion=criterion, block_size=block_size))
+    upscale(model, photograph, output, criterion=criterion, block_size=block_size)
 
 
 @app.command("inspect")

@@ -101,7 +101,8 @@ def test_a_photograph_is_upscaled_to_a_png(image_world, tmp_path):
     Image.fromarray(pixels).save(photograph)
     result = run("upscale", image_world.model("fine_tuning_k3"), photograph, output, "--criterion", "distance2")
     assert result.returncode == 0, result.stderr
-    assert "192 tokens in " in result.stdout
+    assert "35×21 pixels; took the middle 21×21, averaged it to 2×2" in result.stdout
+    assert "8×8 pixels; 192 tokens in " in result.stdout and result.stderr == ""
     with Image.open(output) as made:
         assert made.size == (8, 8) and made.mode == "RGB"
 
