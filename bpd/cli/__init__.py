@@ -6,7 +6,7 @@ import os
 import sys
 
 from bpd.cli import making, planning, reporting, using
-from bpd.cli.application import app
+from bpd.cli.application import Stopped, app
 from bpd.errors import BpdError, Interrupted
 
 __all__ = ["app", "main", "making", "planning", "reporting", "using"]
@@ -30,6 +30,6 @@ def main() -> None:
         place = f"{error.filename}: " if error.filename else ""
         print(f"bpd: {place}{error.strerror or error}", file=sys.stderr)
         sys.exit(1)
-    except KeyboardInterrupt:
+    except Stopped:
         print("bpd: interrupted; the same command resumes or starts again", file=sys.stderr)
         sys.exit(130)

@@ -4,24 +4,58 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
+from typer.core import TyperGroup
 
 from bpd.config import Section, load_config, validate_section
 from bpd.errors import BpdError
 
+# The commands as help lists them.
+PANELS = {
+    "Use a trained model": ("translate", "upscale", "inspect"),
+    "Plan a run": ("validate", "plan", "rates"),
+    "Make data, models and records": ("prepare", "train", "distill", "decode", "time", "score", "trace"),
+    "Report": ("tables", "figures", "scorecard", "cost", "page", "show", "survey"),
+}
+
+
+class Stopped(Exception):
+    """Ctrl-C was pressed; Typer would end the program without a word."""
+
+
+class _InPanels(TyperGroup):
+    """The application's commands, in the order of `PANELS`."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        for panel, names in PANELS.items():
+            for name in names:
+                command = self.commands.pop(name)
+                command.rich_help_panel = panel
+                self.commands[name] = command
+
+    def invoke(self, ctx: typer.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Stopped from None
+
+
 app = typer.Typer(
     name="bpd",
-    help="Blockwise Parallel Decoding, replicated: prepare, train, distil, decode, score and report.",
+    cls=_InPanels,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-prepare_app = typer.Typer(help="Prepare data.", no_args_is_help=True)
-distill_app = typer.Typer(help="Translate the training sources with the teacher.", no_args_is_help=True)
+prepare_app = typer.Typer(help="Fetch, verify and prepare data.", no_args_is_help=True)
+distill_app = typer.Typer(
+    help="Translate the training sources with the teacher, for distillation.", no_args_is_help=True
+)
 app.add_typer(prepare_app, name="prepare")
-survey_app = typer.Typer(help="The human-preference study of Table 3.", no_args_is_help=True)
+survey_app = typer.Typer(help="Build, score and report the human-preference study of Table 3.", no_args_is_help=True)
 app.add_typer(distill_app, name="distill")
 app.add_typer(survey_app, name="survey")
 
@@ -37,10 +71,10 @@ ProcessesOption = Annotated[
     int, typer.Option(min=1, help="Processes that share the work on this machine, each with a card of its own.")
 ]
 Task = Literal["translation", "super_resolution"]
-TaskOption = Annotated[Task, typer.Option(help="Which half of the paper; with --settings they say it themselves.")]
-HalfOption = Annotated[Task, typer.Option(help="Which half of the paper.")]
+TaskOption = Annotated[Task, typer.Option(help="The half of the paper; --settings say it themselves.")]
+HalfOption = Annotated[Task, typer.Option(help="The half of the paper.")]
 Part = Literal["translation", "super_resolution", "speed"]
-PartOption = Annotated[Part, typer.Option("--task", help="Which half of the paper, or the speed of both.")]
+PartOption = Annotated[Part, typer.Option("--task", help="The half of the paper, or the speed of both.")]
 
 
 def settings_of(kind: type[SectionType], settings: str | None, config: Path | None, select) -> SectionType:
@@ -87,4 +121,11 @@ def _options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Blockwise Parallel Decoding, replicated: prepare, train, distil, decode, score and report."""
+    """Replicate Blockwise Parallel Decoding, from raw data to the paper's tables, and use its models.
+
+    \b
+    First: make smoke
+           runs everything on generated data, in minutes; results/smoke/README.md shows what came out.
+    Then:  bpd translate results/smoke/translation/both_k4 'A child sleeps.'
+    Docs:  README.md, config/README.md; bpd COMMAND --help
+    """

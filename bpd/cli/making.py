@@ -64,10 +64,14 @@ def prepare_images_command(
 def train_command(
     output: Annotated[Path, typer.Option(help="The model folder to write.")],
     data: DataOption,
-    work: Annotated[Path, typer.Option(help="Where checkpoints of the running training live.")],
-    base: Annotated[Path | None, typer.Option(help="The base model's folder; for proposal heads.")] = None,
-    distilled: Annotated[Path | None, typer.Option(help="The distilled pairs' folder; where the model asks.")] = None,
-    model: Annotated[str | None, typer.Option(help="With --config: base, teacher, or such as both_k4.")] = None,
+    work: Annotated[Path, typer.Option(help="The folder of the running training's checkpoints.")],
+    base: Annotated[Path | None, typer.Option(help="The base model's folder, for proposal heads.")] = None,
+    distilled: Annotated[
+        Path | None, typer.Option(help="The distilled pairs' folder, for models that learn from them.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The model to train, with --config: base, teacher, both_k4 …")
+    ] = None,
     task: TaskOption = "translation",
     processes: ProcessesOption = 1,
     settings: SettingsOption = None,
@@ -111,7 +115,7 @@ def train_command(
 def distill_shard_command(
     teacher: Annotated[Path, typer.Option(help="The teacher's model folder.")],
     data: DataOption,
-    shard: Annotated[int, typer.Option(help="Which shard, counted from 0.")],
+    shard: Annotated[int, typer.Option(help="The shard's number, counted from 0.")],
     output: Annotated[Path, typer.Option(help="The file of records to write.")],
     batch_rows: BatchRowsOption = 64,
     processes: ProcessesOption = 1,
@@ -154,13 +158,13 @@ def distill_merge_command(
 def decode_command(
     model: Annotated[Path, typer.Option(help="The model folder.")],
     data: DataOption,
-    output: Annotated[Path, typer.Option(help="Where <set>/<criterion>.jsonl are written.")],
+    output: Annotated[Path, typer.Option(help="The folder to write <set>/<criterion>.jsonl into.")],
     batch_rows: BatchRowsOption = 64,
     processes: ProcessesOption = 1,
     settings: SettingsOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Decode the dev and test sets with one model, by each of its criteria; an image model the dev set only."""
+    """Decode the dev and test sets with a model, by each of its criteria; with an image model, the dev set."""
     from bpd import grid, image_grid
     from bpd.config import DecodeSettings, ImageDecodeSettings
     from bpd.launch import run_in_processes, wanted_here
@@ -197,7 +201,7 @@ def score_command(
     data: DataOption,
     task: HalfOption = "translation",
 ) -> None:
-    """Score decode records: mean accepted block size, and BLEU or the images' quality, stored beside each file."""
+    """Score decode records by mean accepted block size, and BLEU or the images' quality; store it beside each file."""
     from tqdm import tqdm
 
     if task == "super_resolution":
@@ -223,12 +227,14 @@ def time_command(
     model: Annotated[Path, typer.Option(help="The folder of a model with proposal heads.")],
     base: Annotated[Path, typer.Option(help="The base model's folder: greedy decoding is timed on it.")],
     data: DataOption,
-    output: Annotated[Path, typer.Option(help="Where <set>/<criterion>.jsonl is written.")],
-    threads: Annotated[int, typer.Option(min=1, help="CPU threads; small models are fastest on one.")] = 1,
+    output: Annotated[Path, typer.Option(help="The folder to write <set>/<criterion>.jsonl into.")],
+    threads: Annotated[
+        int, typer.Option(min=1, help="CPU threads to compute on; small models are fastest on one.")
+    ] = 1,
     settings: SettingsOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Time blockwise against greedy decoding, with and without a cache, and over batch sizes. Let nothing else run."""
+    """Time blockwise against greedy decoding, with and without a cache, and over batch sizes; nothing else may run."""
     from bpd import grid, image_grid
     from bpd.commands.time import time_model
     from bpd.config import TimeSettings

@@ -19,7 +19,7 @@ def plan_command(
     measured: Annotated[Path | None, typer.Option(help="Rates of a real run, which `bpd rates` wrote.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every job, instead of a table.")] = False,
 ) -> None:
-    """Estimate jobs, GPU-hours, disk and wall time of a config's run from nothing; say what is assumed."""
+    """Estimate jobs, GPU-hours, GB of disk and hours of wall time that a config will need, and say what is assumed."""
     import shutil
 
     from bpd.commands.plan import plan, plan_text

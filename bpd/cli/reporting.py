@@ -78,7 +78,7 @@ def figures_command(
     settings: SettingsOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Draw every figure as PDF and PNG; needs no display."""
+    """Draw every figure as PDF and PNG, on no display."""
     from bpd import grid, image_grid
     from bpd.commands.results_page import require_scale
     from bpd.config import ImageReportSettings, ReportSettings, SpeedReportSettings
@@ -209,7 +209,7 @@ def survey_score_command(
 
 @survey_app.command("table")
 def survey_table_command(
-    survey: Annotated[Path, typer.Option(help="The key survey.json.")],
+    survey: Annotated[Path, typer.Option(help="The key survey.json that was built with the page.")],
     output: Annotated[Path, typer.Option(help="The folder of tables to write.")],
     preference: Annotated[Path | None, typer.Option(help="Scored votes; without them our columns stay empty.")] = None,
 ) -> None:

@@ -31,7 +31,8 @@ def translate_command(
     criterion: Annotated[
         str,
         typer.Option(
-            help="exact; top2, top3 …: also p₁'s second, third best pass; minimum2 …: two pass unseen; greedy."
+            help="What is accepted: exact, p₁'s best; top2, top3 …, its 2, 3 … best; minimum2 …, 2 … tokens "
+            "unverified; or greedy, for greedy decoding."
         ),
     ] = "exact",
     block_size: Annotated[
@@ -95,7 +96,11 @@ def upscale_command(
     photograph: Annotated[Path, typer.Argument(help="A picture; the largest square in its middle is used.")],
     output: Annotated[Path, typer.Argument(help="The PNG file to write.")],
     criterion: Annotated[
-        str, typer.Option(help="exact; distance2: also what is within 2 of p₁'s intensity passes; greedy.")
+        str,
+        typer.Option(
+            help="What is accepted: exact, p₁'s best; distance2 …, intensities within 2 … of it; or greedy, for greedy "
+            "decoding."
+        ),
     ] = "exact",
     block_size: Annotated[
         int | None, typer.Option(min=1, help="Intensities proposed at once, at most the model's k.", show_default="k")
@@ -123,8 +128,10 @@ def inspect_command(
 
 
 @app.command("validate")
-def validate_command(config: Annotated[list[Path], typer.Argument(help="Config files.")]) -> None:
-    """Check config files: every unknown key, wrong type and impossible combination is named."""
+def validate_command(
+    config: Annotated[list[Path], typer.Argument(help="Config files, such as config/mini.yaml.")],
+) -> None:
+    """Check config files, and name every unknown key, wrong type and impossible combination."""
     from bpd import grid, image_grid
 
     for path in config:
