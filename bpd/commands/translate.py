@@ -46,9 +46,11 @@ def translate(
     """
     if criterion == "greedy" and block_size is not None:
         raise BpdError("--block-size has no meaning with --criterion greedy")
-    trained = TrainedModel(folder)
     terminal = sys.stdout.isatty()
     blocks = view.proposals or (terminal if view.blocks is None else view.blocks)
+    if view.time and not (blocks or view.as_json):
+        raise BpdError("--time needs --blocks or --json, which tell the times")
+    trained = TrainedModel(folder)
     timing = (terminal and blocks and not view.as_json) if view.time is None else view.time
     # Greedy decoding is no faster than itself.
     timing = timing and criterion != "greedy" and trained.block_size > 1 and block_size != 1

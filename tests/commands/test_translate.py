@@ -158,3 +158,8 @@ def test_a_file_given_as_a_sentence_is_refused(world, tmp_path):
     path.write_text("A house.\n")
     result = run("translate", world.model("both_k3"), path)
     assert result.returncode == 1 and f"--input {path}" in result.stderr and result.stdout == ""
+
+
+def test_times_that_would_not_be_shown_are_not_measured(world):
+    result = run("translate", world.model("both_k3"), "--time", SENTENCES[0])
+    assert result.returncode == 1 and "--time needs --blocks or --json" in result.stderr
