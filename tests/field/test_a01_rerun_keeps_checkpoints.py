@@ -43,7 +43,7 @@ def test_a01_a_killed_workflow_goes_on_from_its_checkpoint_by_the_documented_com
         text=True,
         start_new_session=True,
     )
-    while 20 not in checkpoints(work):
+    while not checkpoints(work):
         assert run.poll() is None, run.stdout.read()
         time.sleep(0.02)
     os.killpg(run.pid, signal.SIGKILL)
