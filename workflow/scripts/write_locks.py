@@ -25,7 +25,7 @@ HEADER = "# Written by workflow/scripts/write_locks.py; do not edit.\n"
 def main() -> None:
     """Compile, split and write the locks."""
     build = re.search(r'requires = \["(setuptools==[^"]+)"\]', (ROOT / "pyproject.toml").read_text()).group(1)
-    entries = compiled("--extra", "dev", "--extra", "slurm", "-", more=build)
+    entries = compiled("--extra", "dev", "--extra", "docs", "--extra", "slurm", "-", more=build)
     if not any(entry.startswith(f"{TORCH} ") for entry in entries):
         sys.exit(f"pyproject.toml no longer has {TORCH}: name the new version and its build without CUDA in {__file__}")
     cpu_hash = f" \\\n    --hash=sha256:{TORCH_CPU_HASH}"
