@@ -18,6 +18,7 @@ from bpd.report.table_files import markdown_page
 from bpd.report.tables import approximate_table, table1, write_table
 from bpd.report.timings import Timings
 from bpd.report.trace import read_trace, trace_figure, trace_markdown
+from bpd.report.trace_animation import write_trace_animation
 from bpd.report.training_curves import training_curves
 
 
@@ -53,7 +54,10 @@ def write_tables(settings: ReportSettings, results: Path, output: Path) -> list[
 
 
 def write_figures(settings: ReportSettings, results: Path, output: Path) -> list[Path]:
-    """Draw the scatter plot, block histograms, training curves and the trace into `output`; return the paths."""
+    """Draw the scatter plot, block histograms, training curves and the trace into `output`; return the paths.
+
+    The trace is drawn twice: as a figure, and in motion.
+    """
     scores = Scores(score_files(settings, results))
     grid = (settings.block_sizes, settings.settings, settings.scale)
     journals = {model: results / "translation" / model / "training.jsonl" for model in settings.trained_models}
@@ -64,7 +68,8 @@ def write_figures(settings: ReportSettings, results: Path, output: Path) -> list
         "training_curves": training_curves(journals, settings.scale),
         "trace": trace_figure(trace, settings.scale),
     }
-    return [path for name, figure in figures.items() for path in write_figure(figure, output, name)]
+    paths = [path for name, figure in figures.items() for path in write_figure(figure, output, name)]
+    return [*paths, write_trace_animation(trace, settings.scale, output / "trace.gif")]
 
 
 def show(results: Path, figures: Path) -> str:
@@ -74,7 +79,9 @@ def show(results: Path, figures: Path) -> str:
         raise BpdError(f"{results / 'tables'}: no tables yet; run the workflow first")
     # What is folded away in Markdown, a terminal need not show.
     parts = [table.read_text(encoding="utf-8").partition("<details>")[0] for table in tables]
-    paths = sorted([*(results / "tables").iterdir(), *figures.glob("*.pdf"), *figures.glob("*.png")])
+    paths = sorted(
+        [*(results / "tables").iterdir(), *figures.glob("*.pdf"), *figures.glob("*.png"), *figures.glob("*.gif")]
+    )
     paths += results.glob("super_resolution/survey/survey.html")
     paths += [path for name in ("README.md", "report.html") if (path := results / name).is_file()]
     return "\n".join(parts) + "\n" + "\n".join(f"{path}" for path in paths)

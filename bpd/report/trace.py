@@ -87,7 +87,7 @@ def trace_figure(trace: dict[str, Any], scale: str) -> Figure:
         [(piece, place < len(step["accepted"])) for place, piece in enumerate(step["proposed"])]
         for step in trace["steps"]
     ]
-    widths = [sum(_width(piece) + _GAP_INCHES for piece, _ in row) for row in rows]
+    widths = [sum(piece_width(piece) + _GAP_INCHES for piece, _ in row) for row in rows]
     width = max(6.4, max(widths) + 1.0)
     line = int(width / 0.08)
     sizes, theirs = accepted_sizes(trace), published()["trace"]["accepted"]
@@ -131,24 +131,26 @@ def _draw_row(axes: Axes, number: int, row: list[tuple[str, bool]], y: float) ->
     axes.text(0.42, y, f"+{accepted}", fontsize=9, va="center", color=COLOURS["both"])
     x = 0.8
     for piece, kept in row:
-        width = _width(piece)
+        width = piece_width(piece)
         face = COLOURS["both"] if kept else "white"
         box = Rectangle((x, y - 0.12), width, 0.24, facecolor=face, alpha=0.25 if kept else 1.0, linewidth=0)
         axes.add_patch(box)
         edge = COLOURS["both"] if kept else _REJECTED
         axes.add_patch(Rectangle((x, y - 0.12), width, 0.24, fill=False, edgecolor=edge, linewidth=0.8))
         axes.text(
-            x + width / 2, y, _shown(piece), fontsize=8, va="center", ha="center", family="monospace",
+            x + width / 2, y, shown_piece(piece), fontsize=8, va="center", ha="center", family="monospace",
             color="#111111" if kept else _REJECTED, parse_math=False,
         )  # fmt: skip
         x += width + _GAP_INCHES
 
 
-def _shown(piece: str) -> str:
+def shown_piece(piece: str) -> str:
+    """Return a piece with its space made visible."""
     return piece.replace("▁", "␣")
 
 
-def _width(piece: str) -> float:
+def piece_width(piece: str) -> float:
+    """Return how many inches the box of a piece takes."""
     return _CHARACTER_INCHES * len(piece) + 0.1
 
 

@@ -49,6 +49,7 @@ def test_without_a_display_two_runs_write_the_same_bytes(tmp_path):
     assert written[0] == written[1]
     assert sorted(written[0]) == sorted(
         [f"figures/{name}.{kind}" for name in FIGURES for kind in ("pdf", "png")]
+        + ["figures/trace.gif"]
         + [f"tables/{name}" for name in (*TABLES, "trace.md", "trace.html")]
     )
 

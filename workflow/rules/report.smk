@@ -8,7 +8,8 @@ TABLES = [
     f"{RESULTS}/tables/trace.html",
     f"{MADE}/tables",
 ]
-FIGURES = [*figure_files(FIGURE_NAMES), f"{MADE}/figures"]
+ANIMATION = f"{PICTURES}/trace.gif"
+FIGURES = [*figure_files(FIGURE_NAMES), ANIMATION, f"{MADE}/figures"]
 
 
 rule tables:
@@ -52,6 +53,7 @@ rule figures:
     output:
         [f"{PICTURES}/{name}.pdf" for name in FIGURE_NAMES],
         [in_report(f"{PICTURES}/{name}.png", name) for name in FIGURE_NAMES],
+        ANIMATION,
         touch(f"{MADE}/figures"),
     log:
         f"{LOGS}/figures.log",
