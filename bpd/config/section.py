@@ -15,7 +15,9 @@ from bpd.errors import BpdError
 PositiveInt = Annotated[int, Field(gt=0)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
-CriterionName = Annotated[str, Field(pattern=r"^(exact|top[1-9]\d*|distance\d+|minimum[1-9]\d*)$")]
+# The names that `bpd.decoding.acceptance` parses.
+CRITERION = r"exact|top[1-9]\d*|distance\d+|minimum[1-9]\d*"
+CriterionName = Annotated[str, Field(pattern=f"^({CRITERION})$")]
 Precision = Literal["fp32", "bf16"]
 FirstHead = Literal["learned", "identity"]
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from bpd.config.section import CRITERION
 from bpd.errors import BpdError
 from bpd.report.published import published
 from bpd.report.table4 import BASE_SYSTEM, OURS
@@ -39,7 +40,7 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
 _OPTIONAL_COLUMNS = {"table2": ("psnr", "p1_lost_bits")}
 _KNOWN: dict[str, dict[str, re.Pattern[str]]] = {
     "table1": {"setting": re.compile("base|regular|distillation|fine_tuning|both")},
-    "approximate": {"criterion": re.compile(r"exact|(top|minimum)[1-9]\d*")},
+    "approximate": {"criterion": re.compile(CRITERION)},
     "table2": {"setting": re.compile("base|regular|approximate|fine_tuning|both")},
     "table4": {"system": re.compile(r"Greedy, k = 1|Blockwise, k = \d+")},
     "figure4": {"task": re.compile("translation|super_resolution"), "protocol": re.compile("recompute|cached")},
