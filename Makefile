@@ -12,7 +12,7 @@ export BPD_DATA_DIR
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install smoke mini test test-cluster test-kill bench lint lock clean
+.PHONY: help install smoke mini test test-cluster test-kill bench docs lint lock clean
 
 help:  ## Show this help.
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+): .*## /  make \1\t/' | expand -t 22
@@ -62,6 +62,11 @@ $(PEERS): requirements-bench.lock $(INSTALLED)
 
 bench: $(INSTALLED) $(PEERS)  ## Measure speed and memory, beside transformers and CTranslate2; ARGUMENTS=--quick for a look.
 	@$(BIN)/python -m bench $(ARGUMENTS)
+
+docs: $(INSTALLED)  ## Build the documentation into site/, to be opened without a network.
+	@$(BIN)/python workflow/scripts/write_readme_scorecard.py
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "site/index.html"
 
 lint: $(INSTALLED)  ## Check style: ruff, snakefmt and snakemake's own linter.
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

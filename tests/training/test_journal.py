@@ -1,4 +1,4 @@
-"""What TensorBoard shows of a training: its tags, their groups, and that the README tells what each means."""
+"""What TensorBoard shows of a training: its tags, their groups, and that the documentation tells what each means."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from bpd.training.journal import Journal
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "running.md"
 STEP = {
     "loss": 3.0,
     "head_losses": {"1": 2.0, "2": 4.0},
@@ -78,5 +78,5 @@ def test_the_readme_tells_what_every_tag_means_and_of_no_other(tmp_path):
         (tmp_path / name).mkdir()
         found = written(tmp_path / name, scores, "a sample", picture).Tags()
         tags |= {*found["scalars"], *found["images"]}
-    told = re.findall(r"^\| `((?:dev|loss|optimizer|speed)/\w+)` \|", README.read_text(encoding="utf-8"), re.MULTILINE)
+    told = re.findall(r"^\| `((?:dev|loss|optimizer|speed)/\w+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(told) == sorted({re.sub(r"head_\d+", "head_i", tag) for tag in tags})
