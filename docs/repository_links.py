@@ -38,7 +38,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         if _FENCE.match(line):
             fenced = not fenced
         lines.append(line if fenced else _LINK.sub(lambda found: _moved(found, here, place, files), line))
-    return "\n".join(lines)
+    # Repository hosts read the Markdown within this element; here it has to be asked for.
+    return "\n".join(lines).replace("<details>", '<details markdown="1">')
 
 
 def _moved(found: re.Match[str], here: str, place: str, files: Files) -> str:

@@ -53,6 +53,12 @@ def test_every_page_is_in_the_site_and_loads_nothing_from_elsewhere(site):
             assert (page.parent / one.partition("?")[0]).exists(), (page, one)
 
 
+def test_what_is_folded_away_is_a_table_there_too(site):
+    page = (site / "results" / "mini" / "index.html").read_text(encoding="utf-8")
+    folded = re.search(r"<details.*?</details>", page, re.DOTALL).group(0)
+    assert folded.count("<tr>") > 100 and "| --- |" not in page
+
+
 def test_links_that_lead_out_of_the_pages_are_plain_text_and_those_between_them_hold(site):
     parsed = _Loaded()
     parsed.feed((site / "extending.html").read_text(encoding="utf-8"))
