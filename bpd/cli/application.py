@@ -127,5 +127,5 @@ def _options(
     First: make smoke
            runs everything on generated data, in minutes; results/smoke/README.md shows what came out.
     Then:  bpd translate results/smoke/translation/both_k4 'A child sleeps.'
-    Docs:  README.md, config/README.md; bpd COMMAND --help
+    Docs:  README.md, docs/, config/README.md; bpd COMMAND --help
     """

@@ -1,7 +1,7 @@
 """The journal of a training: `training.jsonl`, TensorBoard events and the progress bar.
 
-TensorBoard shows tags in groups, by what a person watches: `dev`, `loss`, `optimizer` and `speed`. The README has a
-table of all of them.
+TensorBoard shows tags in groups, by what a person watches: `dev`, `loss`, `optimizer` and `speed`. docs/running.md has
+a table of all of them.
 """
 
 from __future__ import annotations

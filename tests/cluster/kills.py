@@ -5,9 +5,9 @@
     tests/cluster/stop
 
 `--expected` is what the same configuration gave undisturbed, on this machine or on the cluster. Each kill is of one
-running job (`scancel`) or of the run itself (SIGKILL; its jobs run on, and are cancelled as the README says), and each
-run that ended is followed by the same command. Fails where a table, a record or a model differs. The seed is printed:
-it draws the same moments again.
+running job (`scancel`) or of the run itself (SIGKILL; its jobs run on, and are cancelled as docs/cluster.md says), and
+each run that ended is followed by the same command. Fails where a table, a record or a model differs. The seed is
+printed: it draws the same moments again.
 """
 
 from __future__ import annotations
