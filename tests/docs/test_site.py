@@ -11,6 +11,9 @@ import pytest
 
 from tests.docs.pages import ROOT
 
+# One worker builds the site for all of them.
+pytestmark = pytest.mark.xdist_group("site")
+
 
 class _Loaded(HTMLParser):
     """What a page loads by itself, and the links in it."""
