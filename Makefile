@@ -41,6 +41,7 @@ smoke: $(INSTALLED)  ## Run the whole workflow on generated data, in minutes, an
 mini: $(INSTALLED)  ## Run the workflow on Multi30k and LFW: hours on two cores. Resumes where it was stopped.
 	@$(BIN)/snakemake --cores all --configfile config/mini.yaml
 	@$(BIN)/snakemake --report results/mini/report.html --quiet all --configfile config/mini.yaml
+	@$(BIN)/bpd pack results/mini
 	@$(BIN)/bpd show results/mini paper_figures/mini
 
 test: $(INSTALLED)  ## Run the tests.

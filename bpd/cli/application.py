@@ -17,7 +17,7 @@ PANELS = {
     "Use a trained model": ("translate", "upscale", "inspect"),
     "Plan a run": ("validate", "plan", "rates"),
     "Make data, models and records": ("prepare", "train", "distill", "decode", "time", "score", "trace"),
-    "Report": ("tables", "figures", "scorecard", "cost", "page", "show", "survey"),
+    "Report": ("tables", "figures", "scorecard", "cost", "page", "show", "pack", "survey"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Commands that report: trace, tables, figures, scorecard, cost, page, show, survey."""
+"""Commands that report: trace, tables, figures, scorecard, cost, page, show, pack, survey."""
 
 from __future__ import annotations
 
@@ -163,6 +163,17 @@ def show_command(
     from bpd.commands.report import show
 
     print(show(results, figures))
+
+
+@app.command("pack")
+def pack_command(
+    results: Annotated[Path, typer.Argument(help="The scale's results, such as results/mini.")],
+) -> None:
+    """Pack what a run's numbers rest on into one small archive: records, curves, configurations and provenance."""
+    from bpd.evaluation.record_archive import pack_records
+
+    path = pack_records(results)
+    print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
 
 
 @survey_app.command("build")
