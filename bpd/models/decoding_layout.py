@@ -10,10 +10,9 @@ from torch.nn import functional
 _LEAST_PACKED = 2**17
 # oneDNN takes longer for two or three rows than for four.
 _LEAST_PACKED_ROWS = 4
-# Up to so many weights and inputs, few rows are fastest as columns, on the other side of the weights.
-_MOST_TURNED = 2**18
+# Up to so many weights, by the number of rows, these are fastest as columns, on the other side of the weights.
+_MOST_TURNED = {2: 2**20, 3: 2**18, 4: 2**18}
 _MOST_TURNED_INPUTS = 512
-_MOST_TURNED_ROWS = 4
 _PACKED_LINEAR = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
 _PACK = getattr(torch.ops.mkldnn, "_reorder_linear_weight", None)
 
@@ -34,7 +33,7 @@ class DecodingLayout:
         outputs, inputs = weight.shape
         here = weight.device.type == "cpu" and weight.dtype == torch.float32
         large = here and weight.numel() >= _LEAST_PACKED
-        self._turns = here and weight.numel() <= _MOST_TURNED and inputs <= _MOST_TURNED_INPUTS
+        self._turns = here and inputs <= _MOST_TURNED_INPUTS
         self._columns = self._weight.t().contiguous() if large and outputs >= 2 * inputs else self._weight.t()
         packs = large and _PACK is not None and torch.backends.mkldnn.is_available()
         self._packed = _PACK(self._weight.contiguous(), None) if packs else None
@@ -75,7 +74,8 @@ class DecodingLayout:
         return made.reshape(residual.shape)
 
     def _turned(self, rows: Tensor) -> bool:
-        return self._turns and 1 < len(rows) <= _MOST_TURNED_ROWS and rows.dtype == torch.float32
+        most = _MOST_TURNED.get(len(rows), 0)
+        return self._turns and self._weight.numel() <= most and rows.dtype == torch.float32
 
     def _product(self, rows: Tensor) -> Tensor:
         if self._turned(rows):

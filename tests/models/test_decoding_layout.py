@@ -20,7 +20,7 @@ SHAPES = [(24, 16), (2048, 256), (512, 512), (256, 2048)]
 
 @pytest.mark.parametrize(("outputs", "inputs"), SHAPES)
 @pytest.mark.parametrize("biased", [True, False])
-@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (3, 1), (4, 9)])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 2), (1, 3), (2, 2), (1, 5), (3, 1), (4, 9)])
 @torch.inference_mode()
 def test_a_layout_computes_what_the_layer_does(outputs, inputs, biased, shape):
     torch.manual_seed(outputs + inputs)
