@@ -36,7 +36,7 @@ ROOTS: dict[str, tuple[str, ...]] = {
 }
 
 # What these do reaches a stage through its settings, or changes no result: how files are written, errors worded, and
-# the configuration validated.
+# the configuration validated, foreign JSON refused.
 NEUTRAL = frozenset(
     f"bpd.{name}"
     for name in (
@@ -50,6 +50,7 @@ NEUTRAL = frozenset(
         "launch",
         "provenance",
         "stages",
+        "stored_json",
     )
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -11,6 +10,7 @@ from typer.core import TyperGroup
 
 from bpd.config import Section, load_config, validate_section
 from bpd.errors import BpdError
+from bpd.stored_json import parse_json
 
 # The commands as help lists them.
 PANELS = {
@@ -96,7 +96,7 @@ def require_one_of(settings: str | None, config: Path | None) -> None:
 def values_of(settings: str) -> object:
     """Return the plain values of --settings; raise `BpdError` where they are not JSON."""
     try:
-        return json.loads(settings)
+        return parse_json(settings)
     except ValueError as error:
         raise BpdError(f"--settings is not JSON: {error}") from None
 

@@ -16,6 +16,9 @@ from bpd.data.raster import CHANNELS
 from bpd.errors import BpdError
 from bpd.trained_image_model import TrainedImageModel, Upscaled
 
+# Pillow knows many more: PostScript among them, which it has another program run.
+_FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "BMP", "GIF", "PPM")
+
 
 def upscale(folder: Path, photograph: Path, output: Path, *, criterion: str, block_size: int | None) -> None:
     """Write the enlarged middle of `photograph` to `output` as PNG; print what was done in words.
@@ -58,12 +61,15 @@ def _made(model: TrainedImageModel, small: np.ndarray, criterion: str, block_siz
 def _read(photograph: Path, size: int) -> np.ndarray:
     """Return the picture's pixels [height, width, 3], the right way up; refuse one smaller than `size`."""
     try:
-        with Image.open(photograph) as opened:
+        with Image.open(photograph, formats=_FORMATS) as opened:
             picture = np.asarray(ImageOps.exif_transpose(opened).convert("RGB"))
     except FileNotFoundError:
         raise BpdError(f"{photograph}: no such file") from None
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise BpdError(f"{photograph}: not a readable picture ({error})") from None
+    except UnidentifiedImageError:
+        raise BpdError(f"{photograph}: no picture of a kind that is read here: {', '.join(_FORMATS)}") from None
+    except Exception as error:
+        # Pillow's readers fail at foreign bytes with exceptions of any kind.
+        raise BpdError(f"{photograph}: not a readable picture ({type(error).__name__}: {str(error)[:200]})") from None
     height, width, _ = picture.shape
     if min(height, width) < size:
         raise BpdError(f"{photograph}: {width}×{height} pixels, but the model reads {size}×{size}; give a larger one")

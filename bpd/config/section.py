@@ -7,12 +7,16 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from bpd.config.plain_yaml import parse_yaml
 from bpd.errors import BpdError
 
-PositiveInt = Annotated[int, Field(gt=0)]
+# Beyond this, numbers of JSON are no longer whole, and sums of products of them no longer numbers.
+LARGEST = 2**53
+PositiveInt = Annotated[int, Field(gt=0, le=LARGEST)]
+# Each is a job of its own.
+ShardCount = Annotated[int, Field(gt=0, le=10_000)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 # The names that `bpd.decoding.acceptance` parses.
@@ -20,6 +24,10 @@ CRITERION = r"exact|top[1-9]\d*|distance\d+|minimum[1-9]\d*"
 CriterionName = Annotated[str, Field(pattern=f"^({CRITERION})$")]
 Precision = Literal["fp32", "bf16"]
 FirstHead = Literal["learned", "identity"]
+
+
+_LONGEST_SHOWN = 200
+_MOST_PROBLEMS = 20
 
 
 class Section(BaseModel):
@@ -60,15 +68,22 @@ SectionType = TypeVar("SectionType", bound=Section)
 def validate_section(kind: type[SectionType], values: Any, where: str) -> SectionType:
     """Build a section from plain values, or raise `BpdError` naming every faulty key and what was found there."""
     try:
-        return kind.model_validate_json(json.dumps(values, default=str))
+        text = json.dumps(values, default=str, ensure_ascii=False).encode("utf-8")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise BpdError(f"{where}: not a configuration: {error}") from None
+    try:
+        return kind.model_validate_json(text)
     except ValidationError as error:
         problems = [_describe(problem) for problem in error.errors()]
-        raise BpdError(f"{where}: {len(problems)} problem(s) in the configuration:\n" + "\n".join(problems)) from None
+        told = problems[:_MOST_PROBLEMS]
+        if len(problems) > len(told):
+            told.append(f"  … and {len(problems) - len(told)} more")
+        raise BpdError(f"{where}: {len(problems)} problem(s) in the configuration:\n" + "\n".join(told)) from None
 
 
 def _describe(problem: Any) -> str:
     unions = {"inverse_square_root", "linear"}
-    key = ".".join(str(part) for part in problem["loc"] if part not in unions) or "(top level)"
+    key = ".".join(str(part)[:_LONGEST_SHOWN] for part in problem["loc"] if part not in unions) or "(top level)"
     found = problem["input"]
     kind = problem["type"]
     if kind == "extra_forbidden":
@@ -78,32 +93,26 @@ def _describe(problem: Any) -> str:
     message = problem["msg"].removeprefix("Value error, ")
     if kind in ("tuple_type", "list_type"):
         example = f", such as [{found}]" if isinstance(found, int | float) else ""
-        return f"  {key}: a list is wanted{example}, found {found!r}"
+        return f"  {key}: a list is wanted{example}, found {_shown(found)}"
     if kind == "value_error":
         return f"  {key}: {message}"
     hint = ""
     if isinstance(found, str) and re.fullmatch(r"[-+]?[\d_.]+([eE][-+]?\d+)?", found):
         hint = "; YAML read this number as text: write it without quotes, and powers of ten as 4.0e-3"
-    return f"  {key}: {message}, found {found!r}{hint}"
+    return f"  {key}: {message}, found {_shown(found)}{hint}"
 
 
-class _LoaderOfUniqueKeys(yaml.SafeLoader):
-    """YAML's own rule, which PyYAML lets pass: a key stands once in its mapping."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [key.value for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
-        for key, _ in node.value:
-            if keys.count(key.value) > 1:
-                place = f"line {key.start_mark.line + 1}"
-                raise yaml.YAMLError(f"the key '{key.value}' stands twice in one section, the first time in {place}")
-        return super().construct_mapping(node, deep)
+def _shown(found: Any) -> str:
+    """Return a faulty value as a message can hold it."""
+    text = repr(found)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
 def read_config_values(path: Path) -> Any:
     """Return the plain values of a YAML config; raise `BpdError` where it cannot be read or names a key twice."""
     try:
-        return yaml.load(Path(path).read_text(encoding="utf-8"), _LoaderOfUniqueKeys)
+        return parse_yaml(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise BpdError(f"{path}: cannot read the configuration: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise BpdError(f"{path}: not a YAML file: {error}") from None

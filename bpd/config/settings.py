@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from bpd.config.measuring import TimingConfig, TolerancesConfig
-from bpd.config.section import FirstHead, PositiveInt, Precision, Section, Seed
+from bpd.config.section import FirstHead, PositiveInt, Precision, Section, Seed, ShardCount
 from bpd.config.super_resolution import ImageDataConfig, ImageSetting, ImageTransformerConfig
 from bpd.config.training import HeadLoss, ImageTrainingConfig, TrainingConfig
 from bpd.config.translation import Corpus, Setting, TraceConfig, TransformerConfig, TranslationDataConfig
@@ -65,7 +65,7 @@ class DistillSettings(Section):
 
     beam_size: PositiveInt
     length_penalty: Annotated[float, Field(ge=0)]
-    shards: PositiveInt
+    shards: ShardCount
     max_extra_tokens: PositiveInt
 
 

@@ -15,6 +15,7 @@ from bpd.config.section import (
     RemoteFile,
     Section,
     Seed,
+    ShardCount,
     require_known_files,
 )
 from bpd.config.training import BaseConfig, HeadsConfig, TrainingConfig
@@ -93,7 +94,7 @@ class DistillationConfig(Section):
     teacher_seed: Seed
     beam_size: PositiveInt
     length_penalty: Annotated[float, Field(ge=0)]
-    shards: PositiveInt
+    shards: ShardCount
 
 
 class DecodingConfig(Section):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import lzma
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -13,6 +15,7 @@ import numpy as np
 
 from bpd.config import RemoteFile
 from bpd.data.fetch import fetch
+from bpd.data.lines import iterate_lines
 from bpd.data.photographs import read_photograph
 from bpd.errors import BpdError
 
@@ -21,6 +24,12 @@ WIDTH, HEIGHT = 178, 218
 # The original code's crop: 40 rows at top and bottom, 20 columns left and right.
 ROWS, COLUMNS = slice(40, HEIGHT - 40), slice(20, WIDTH - 20)
 SETS = {"train": "0", "dev": "1"}
+_MOST_BYTES = 1 << 22
+# What Python's reader of archives fails with, the last ones at headers that no program would write.
+_DAMAGES = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError, OSError, ValueError,
+    struct.error, LookupError, ArithmeticError, TypeError,
+)  # fmt: skip
 _LINE = re.compile(r"(\S+\.jpg)\s+([012])\s*")
 
 
@@ -58,9 +67,12 @@ class CelebA:
                     faults.append(f"{photograph}: listed in {PARTITION}, but not in {self.archive}")
                     continue
                 try:
-                    content = archive.read(self._members[photograph])
+                    member = self._members[photograph]
+                    if member.file_size > _MOST_BYTES:
+                        raise BpdError(f"{photograph}: {member.file_size} bytes are more than such a picture has")
+                    content = archive.read(member)
                     picture = read_photograph(content, photograph, WIDTH, HEIGHT)
-                except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+                except _DAMAGES as error:
                     faults.append(f"{photograph}: cannot be read from the archive ({error})")
                 except BpdError as error:
                     faults.append(str(error))
@@ -70,10 +82,10 @@ class CelebA:
 
 def _read_partition(path: Path) -> dict[str, str]:
     sets: dict[str, str] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(iterate_lines(path), start=1):
         match = _LINE.fullmatch(line)
         if not match:
-            raise BpdError(f"{path}, line {number}: expected a file name and 0, 1 or 2, found {line!r}")
+            raise BpdError(f"{path}, line {number}: expected a file name and 0, 1 or 2, found {line[:200]!r}")
         if match.group(1) in sets:
             raise BpdError(f"{path}, line {number}: {match.group(1)} stands there twice")
         sets[match.group(1)] = match.group(2)
@@ -92,6 +104,6 @@ def _list_photographs(path: Path) -> dict[str, zipfile.ZipInfo]:
                 if name in members:
                     raise BpdError(f"{path}: holds two photographs called {name}")
                 members[name] = member
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
+    except _DAMAGES as error:
         raise BpdError(f"{path}: no whole zip archive ({error}); delete it and fetch it again") from None
     return members

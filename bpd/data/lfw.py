@@ -13,6 +13,7 @@ import numpy as np
 
 from bpd.config import RemoteFile
 from bpd.data.fetch import data_folder, fetch
+from bpd.data.lines import iterate_lines
 from bpd.data.photographs import read_photograph
 from bpd.errors import BpdError
 
@@ -22,6 +23,7 @@ PEOPLE = {"train": "peopleDevTrain.csv", "dev": "peopleDevTest.csv"}
 SIZE = 250
 # The middle of the aligned photograph, which frames a face as CelebA's crop does: left, upper, right, lower.
 BOX = (61, 61, 189, 189)
+_NAMED = 10
 _LINE = re.compile(r"([^/\s]+)/\1_0001\.jpg ([0-9a-f]{64})")
 
 
@@ -44,7 +46,8 @@ class LabelledFaces:
             raise BpdError(f"{', '.join(PEOPLE.values())}: both name {sorted(both)[0]}; the sets must share no person")
         missing = [person for names in people.values() for person in names if person not in sha256]
         if missing:
-            raise BpdError(f"{MANIFEST} lists no photograph of {', '.join(missing[:20])} ({len(missing)} in all)")
+            told = ", ".join(name[:200] for name in missing[:_NAMED])
+            raise BpdError(f"{MANIFEST} lists no photograph of {told} ({len(missing)} in all)")
         if not folder.is_dir():
             raise BpdError(
                 f"{folder}: the photographs are not there. Unpack lfw-deepfunneled.tgz (MD5 "
@@ -78,20 +81,31 @@ class LabelledFaces:
 
 def _read_manifest(path: Path) -> dict[str, str]:
     sha256 = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        match = _LINE.fullmatch(line)
-        if not match:
-            raise BpdError(f"{path}, line {number}: expected 'person/person_0001.jpg sha256', found {line!r}")
+    for number, line in enumerate(iterate_lines(path), start=1):
+        match = _LINE.fullmatch(line.removesuffix("\r"))
+        if not match or match.group(1) in (".", ".."):
+            raise BpdError(f"{path}, line {number}: expected 'person/person_0001.jpg sha256', found {line[:200]!r}")
+        if match.group(1) in sha256:
+            raise BpdError(f"{path}, line {number}: {match.group(1)} stands there twice")
         sha256[match.group(1)] = match.group(2)
     return sha256
 
 
 def _read_people(path: Path) -> list[str]:
-    with open(path, encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    if not rows or "name" not in rows[0]:
-        raise BpdError(f"{path}: expected a table with the column 'name'")
-    names = [row["name"] for row in rows]
-    if len(set(names)) < len(names):
-        raise BpdError(f"{path}: names a person twice")
-    return names
+    rows = csv.DictReader(iterate_lines(path), strict=True)
+    names: dict[str, None] = {}
+    try:
+        if "name" not in (rows.fieldnames or ()):
+            raise BpdError(f"{path}: expected a table with the column 'name'")
+        for row in rows:
+            name = row["name"]
+            if not name:
+                raise BpdError(f"{path}, line {rows.line_num}: names nobody")
+            if name in names:
+                raise BpdError(f"{path}, line {rows.line_num}: names a person twice: {name[:200]}")
+            names[name] = None
+    except csv.Error as error:
+        raise BpdError(f"{path}, line {rows.line_num}: not a table of comma-separated values ({error})") from None
+    if not names:
+        raise BpdError(f"{path}: names nobody")
+    return list(names)

@@ -8,10 +8,17 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from bpd.atomic import atomic_path
 from bpd.errors import BpdError
+
+# No sentence is so long: such a file has other line ends, or none, and would be read into memory whole.
+LONGEST_LINE_BYTES = 1 << 24
+# Text packs to a third or a tenth. What packs to less than a two-hundredth was made to fill a disk or a memory.
+_MOST_TIMES = 200
+_ALWAYS_BYTES = 1 << 26
 
 
 def split_lines(content: bytes, where: str = "text") -> list[str]:
@@ -29,12 +36,23 @@ def split_lines(content: bytes, where: str = "text") -> list[str]:
 def iterate_lines(path: Path) -> Iterator[str]:
     """Yield the lines of a UTF-8 file one by one, unpacking it on the way if its name ends in `.gz`.
 
-    Raises `BpdError` where the file is missing, damaged or not UTF-8 (with the number of the line).
+    Raises `BpdError` where the file is missing or damaged, or a line not UTF-8 or too long (with its number), and where
+    a packed file holds more than any text would.
     """
     path = Path(path)
+    packed = path.suffix == ".gz"
     try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb") as stream:
-            for number, raw in enumerate(stream, start=1):
+        with gzip.open(path, "rb") if packed else open(path, "rb") as stream:
+            left = most_unpacked(path) if packed else None
+            for number, raw in enumerate(iter(partial(stream.readline, LONGEST_LINE_BYTES + 1), b""), start=1):
+                if len(raw) > LONGEST_LINE_BYTES:
+                    raise BpdError(
+                        f"{path}: line {number} is longer than {LONGEST_LINE_BYTES} bytes; give each sentence its line"
+                    )
+                if left is not None:
+                    left -= len(raw)
+                    if left < 0:
+                        raise BpdError(f"{path}: line {number}: {too_much_unpacked(path)}")
                 try:
                     yield raw.removesuffix(b"\n").decode("utf-8")
                 except UnicodeDecodeError as error:
@@ -43,6 +61,16 @@ def iterate_lines(path: Path) -> Iterator[str]:
         raise BpdError(f"{path}: not a whole gzip file ({error}); fetch it again") from None
     except OSError as error:
         raise BpdError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def most_unpacked(packed: Path) -> int:
+    """Return how many bytes a packed file of text may hold: far more than any does."""
+    return _ALWAYS_BYTES + _MOST_TIMES * packed.stat().st_size
+
+
+def too_much_unpacked(packed: Path) -> str:
+    """Return in words that a packed file holds more than it may."""
+    return f"it unpacks to more than {most_unpacked(packed)} bytes, as no text does; fetch it again"
 
 
 def read_lines(path: Path) -> list[str]:

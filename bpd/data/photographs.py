@@ -27,8 +27,11 @@ def read_photograph(content: bytes, name: str, width: int, height: int) -> np.nd
             return np.asarray(opened)
     except UnidentifiedImageError:
         raise BpdError(f"{name}: no JPEG picture") from None
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise BpdError(f"{name}: a damaged JPEG picture ({error})") from None
+    except BpdError:
+        raise
+    except Exception as error:
+        # Pillow's readers fail at foreign bytes with exceptions of any kind.
+        raise BpdError(f"{name}: a damaged JPEG picture ({str(error)[:200] or type(error).__name__})") from None
 
 
 def area_average(picture: np.ndarray, size: int) -> np.ndarray:
