@@ -19,6 +19,7 @@ from bpd.decoding.greedy import greedy
 from bpd.device import prepare_device
 from bpd.evaluation.head_accuracy import head_accuracy
 from bpd.evaluation.measured_heads import heads_path
+from bpd.evaluation.meta import fingerprint
 from bpd.evaluation.records import DecodeRecord, write_records
 from bpd.models.model_folder import StoredModel, load_translation_model
 from bpd.processes import Processes, joined_processes
@@ -119,7 +120,7 @@ def _decode(
             }
             path.with_suffix(".meta.json").unlink(missing_ok=True)
             write_records(path, records)
-            write_json(path.with_suffix(".meta.json"), meta)
+            write_json(path.with_suffix(".meta.json"), meta | fingerprint(path))
             if (role, criterion) == ("dev", "exact") and stored.model.block_size > 1:
                 measured = _head_accuracies(stored, text, inputs, references, records)
                 write_json(heads_path(path.parent), meta | measured)

@@ -23,6 +23,7 @@ from bpd.errors import BpdError
 from bpd.evaluation.head_accuracy import head_accuracy
 from bpd.evaluation.likelihood import LikelihoodRecord, write_likelihoods
 from bpd.evaluation.measured_heads import heads_path
+from bpd.evaluation.meta import fingerprint
 from bpd.evaluation.records import DecodeRecord, write_records
 from bpd.image_grid import DEV_SET
 from bpd.models.model_folder import StoredModel, load_image_model
@@ -101,7 +102,8 @@ def _decode(
         path = folder / f"{criterion}.jsonl"
         path.with_suffix(".meta.json").unlink(missing_ok=True)
         write_records(path, [_record(index, timed, images.names[index]) for index, timed in enumerate(results)])
-        write_json(path.with_suffix(".meta.json"), about | {"criterion": criterion, "images_unlike_greedy": differing})
+        meta = about | {"criterion": criterion, "images_unlike_greedy": differing}
+        write_json(path.with_suffix(".meta.json"), meta | fingerprint(path))
         if criterion == "exact" and stored.model.block_size > 1:
             own = [timed.decoded.token_ids for timed in results]
             human = to_tokens(np.asarray(images.targets[:count])).tolist()

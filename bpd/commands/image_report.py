@@ -10,7 +10,8 @@ import numpy as np
 from bpd.atomic import write_text
 from bpd.config import ImageReportSettings
 from bpd.data.image_set import ImageSet
-from bpd.evaluation.records import DecodeRecord, read_records
+from bpd.evaluation.meta import read_decoding
+from bpd.evaluation.records import DecodeRecord
 from bpd.evaluation.score import score_path
 from bpd.grid import replica_folder
 from bpd.image_grid import DEV_SET
@@ -95,4 +96,5 @@ def write_image_figures(settings: ImageReportSettings, results: Path, output: Pa
 
 
 def _records(settings: ImageReportSettings, results: Path, column: str, block_size: int) -> list[DecodeRecord]:
-    return read_records(record_file(results, *source_of(column, block_size, settings.approximate_criterion)))
+    path = record_file(results, *source_of(column, block_size, settings.approximate_criterion))
+    return read_decoding(path)

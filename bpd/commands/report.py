@@ -14,7 +14,7 @@ from bpd.report.scatter import table1_scatter
 from bpd.report.scores import Scores
 from bpd.report.style import write_figure
 from bpd.report.table4 import table4
-from bpd.report.table_files import markdown_page
+from bpd.report.table_files import markdown_page, read_markdown
 from bpd.report.tables import approximate_table, table1, write_table
 from bpd.report.timings import Timings
 from bpd.report.trace import read_trace, trace_figure, trace_markdown
@@ -78,7 +78,7 @@ def show(results: Path, figures: Path) -> str:
     if not tables:
         raise BpdError(f"{results / 'tables'}: no tables yet; run the workflow first")
     # What is folded away in Markdown, a terminal need not show.
-    parts = [table.read_text(encoding="utf-8").partition("<details>")[0] for table in tables]
+    parts = [read_markdown(table).partition("<details>")[0] for table in tables]
     paths = sorted(
         [*(results / "tables").iterdir(), *figures.glob("*.pdf"), *figures.glob("*.png"), *figures.glob("*.gif")]
     )

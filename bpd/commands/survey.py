@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -14,8 +13,9 @@ from bpd.atomic import write_json, write_text
 from bpd.config import SurveySettings
 from bpd.data.raster import to_image
 from bpd.errors import BpdError
-from bpd.evaluation.preference import consistency, preferences
-from bpd.evaluation.records import DecodeRecord, read_records
+from bpd.evaluation.meta import read_decoding
+from bpd.evaluation.preference import consistency, preferences, require_preference
+from bpd.evaluation.records import DecodeRecord
 from bpd.evaluation.survey import BASELINE, Study, design_study, methods_of, read_study
 from bpd.evaluation.votes import read_votes
 from bpd.fingerprints import file_sha256, value_sha256
@@ -23,6 +23,7 @@ from bpd.image_grid import DEV_SET
 from bpd.provenance import commit
 from bpd.report.survey_page import survey_page
 from bpd.report.table3 import table3
+from bpd.stored_json import read_json
 
 PAGE, STUDY = "survey.html", "survey.json"
 _NAMED_FAULTS = 30
@@ -34,7 +35,7 @@ def build_survey(settings: SurveySettings, results: Path, output: Path) -> Study
         place: Path(results) / "super_resolution" / place[0] / "decode" / DEV_SET / f"{place[1]}.jsonl"
         for place in [BASELINE, *((method.model, method.criterion) for method in methods_of(settings))]
     }
-    decoded = {place: read_records(path) for place, path in paths.items()}
+    decoded = {place: read_decoding(path) for place, path in paths.items()}
     # Of what people see: how long the images took may differ in another run, and votes still count.
     images_sha256 = {
         " ".join(place): value_sha256([[record.text, record.token_ids] for record in records])
@@ -45,7 +46,7 @@ def build_survey(settings: SurveySettings, results: Path, output: Path) -> Study
     for pair in study.pairs:
         method = study.methods[pair.method]
         for key, place in ((str(pair.method), (method.model, method.criterion)), ("baseline", BASELINE)):
-            images[key, pair.image] = _image(decoded[place][pair.image])
+            images[key, pair.image] = _image(decoded[place][pair.image], paths[place])
     output = Path(output)
     (output / STUDY).unlink(missing_ok=True)
     write_text(output / PAGE, survey_page(study, images))
@@ -92,15 +93,21 @@ def write_table3(survey: Path, preference: Path | None, output: Path) -> list[Pa
     scored = None
     if preference is not None:
         try:
-            scored = json.loads(Path(preference).read_text(encoding="utf-8"))
+            scored = read_json(Path(preference))
             same = scored["survey_id"] == study.survey_id
+            if same:
+                require_preference(scored, len(study.methods))
         except (OSError, ValueError, KeyError, TypeError):
             raise BpdError(f"{preference}: missing or damaged; run `bpd survey score` again") from None
         if not same:
-            raise BpdError(f"{preference}: votes of survey {scored['survey_id']}, but {survey} is {study.survey_id}")
+            found = str(scored["survey_id"])[:100]
+            raise BpdError(f"{preference}: votes of survey {found}, but {survey} is {study.survey_id}")
     return table3(study, scored).write(Path(output))
 
 
-def _image(record: DecodeRecord) -> np.ndarray:
+def _image(record: DecodeRecord, path: Path) -> np.ndarray:
     size = round((len(record.token_ids) / 3) ** 0.5)
-    return to_image(record.token_ids, size)
+    try:
+        return to_image(record.token_ids, size)
+    except BpdError as problem:
+        raise BpdError(f"{path}: record {record.index}: {problem}; decode again") from None

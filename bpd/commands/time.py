@@ -14,6 +14,7 @@ from bpd.config import TimedSetConfig, TimeSettings, TimingConfig
 from bpd.decoding.acceptance import Acceptance
 from bpd.device import prepare_device
 from bpd.errors import BpdError
+from bpd.evaluation.meta import fingerprint
 from bpd.evaluation.time_records import PROTOCOLS, TimeRecord, write_time_records
 from bpd.evaluation.time_shares import time_shares
 from bpd.evaluation.timing import WARM_UP_BATCHES, time_decoding
@@ -88,7 +89,7 @@ def time_model(settings: TimeSettings, model: Path, base: Path, data: Path, outp
     }
     path.with_suffix(".meta.json").unlink(missing_ok=True)
     write_time_records(path, records)
-    write_json(path.with_suffix(".meta.json"), meta)
+    write_json(path.with_suffix(".meta.json"), meta | fingerprint(path))
 
 
 def _inputs(settings: TimeSettings, stored: StoredModel, data: Path) -> Inputs:

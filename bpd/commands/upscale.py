@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from io import BytesIO
 from pathlib import Path
 
@@ -61,7 +62,7 @@ def _made(model: TrainedImageModel, small: np.ndarray, criterion: str, block_siz
 def _read(photograph: Path, size: int) -> np.ndarray:
     """Return the picture's pixels [height, width, 3], the right way up; refuse one smaller than `size`."""
     try:
-        with Image.open(photograph, formats=_FORMATS) as opened:
+        with warnings.catch_warnings(action="ignore"), Image.open(photograph, formats=_FORMATS) as opened:
             picture = np.asarray(ImageOps.exif_transpose(opened).convert("RGB"))
     except FileNotFoundError:
         raise BpdError(f"{photograph}: no such file") from None

@@ -17,6 +17,7 @@ LARGEST = 2**53
 PositiveInt = Annotated[int, Field(gt=0, le=LARGEST)]
 # Each is a job of its own.
 ShardCount = Annotated[int, Field(gt=0, le=10_000)]
+LayerCount = Annotated[int, Field(gt=0, le=1_000)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 # The names that `bpd.decoding.acceptance` parses.

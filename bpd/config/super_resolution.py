@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from bpd.config.measuring import TimingConfig
 from bpd.config.section import (
     CriterionName,
+    LayerCount,
     PositiveInt,
     Precision,
     Probability,
@@ -63,8 +64,8 @@ class ImageTransformerConfig(Section):
     d_model: PositiveInt
     d_ff: PositiveInt
     attention_heads: PositiveInt
-    encoder_layers: PositiveInt
-    decoder_layers: PositiveInt
+    encoder_layers: LayerCount
+    decoder_layers: LayerCount
     local_block: PositiveInt
     residual_dropout: Probability
     ordinal_start: bool

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from bpd.config.measuring import TimingConfig
 from bpd.config.section import (
     CriterionName,
+    LayerCount,
     PositiveInt,
     Precision,
     Probability,
@@ -73,8 +74,8 @@ class TransformerConfig(Section):
     d_model: PositiveInt
     d_ff: PositiveInt
     attention_heads: PositiveInt
-    encoder_layers: PositiveInt
-    decoder_layers: PositiveInt
+    encoder_layers: LayerCount
+    decoder_layers: LayerCount
     residual_dropout: Probability
     attention_dropout: Probability
     relu_dropout: Probability

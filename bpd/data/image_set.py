@@ -6,7 +6,6 @@ the name of each image.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,6 +16,7 @@ from bpd.atomic import write_json
 from bpd.data.folder import atomic_folder
 from bpd.errors import BpdError
 from bpd.fingerprints import file_sha256, value_sha256
+from bpd.stored_json import read_json
 
 MANIFEST, INPUTS, TARGETS = "manifest.json", "inputs.npy", "targets.npy"
 
@@ -85,7 +85,7 @@ class ImageSet:
         """Open a folder that `write` made; raise `BpdError` where a file is missing or not what was written."""
         folder = Path(folder)
         try:
-            stored = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+            stored = read_json(folder / MANIFEST)
             arrays = {}
             for name, size in ((INPUTS, stored["input_size"]), (TARGETS, stored["output_size"])):
                 if file_sha256(folder / name) != stored["files"][name]:

@@ -16,7 +16,7 @@ from bpd.errors import BpdError
 from bpd.evaluation.accepted_blocks import block_size_counts, mean_accepted_block_size
 from bpd.evaluation.image_quality import bicubic, nearest, psnr, ssim
 from bpd.evaluation.likelihood import read_likelihoods
-from bpd.evaluation.meta import read_meta
+from bpd.evaluation.meta import read_meta, require_fingerprint
 from bpd.evaluation.records import DecodeRecord, read_records
 from bpd.evaluation.score import score_path
 from bpd.fingerprints import file_sha256
@@ -48,6 +48,7 @@ def score_image_records(records: Path, data: Path) -> dict[str, Any]:
         raise BpdError(f"{records}: {len(found)} records, but {meta['images']} images were decoded; decode again")
     if [record.text for record in found] != names or [record.name for record in likelihoods] != names:
         raise BpdError(f"{records}: records, likelihoods and {images.folder} name other images; decode again")
+    require_fingerprint(records, meta, "decode again")
     rows = [_quality(record, images, records) for record in found]
     for row, likelihood in zip(rows, likelihoods, strict=True):
         row["bits_per_dimension"] = likelihood.bits_per_dimension

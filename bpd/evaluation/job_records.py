@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bpd.errors import BpdError
+from bpd.stored_json import parse_json, require_keys
 
 _MEGABYTE = 1024 * 1024
+# Snakemake rounds to a hundredth of a microsecond at most: no job takes no time at all.
+_SHORTEST = 1e-6
+_MOST = 1e12
 _RESUMED = re.compile(r"resuming from step (\d+) of (\d+)")
 
 
@@ -29,18 +33,28 @@ class JobRecord:
 def read_job_record(path: Path) -> JobRecord | None:
     """Return the record in `path`, none where there is none; raise `BpdError` where it is damaged."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        content = Path(path).read_bytes()
     except FileNotFoundError:
         return None
     try:
-        values = json.loads(text.splitlines()[-1])
+        values = require_keys(parse_json(content.splitlines()[-1]), ("s", "cpu_time", "max_rss"))
         seconds, cpu, memory = (values[name] for name in ("s", "cpu_time", "max_rss"))
         known = "NA" not in (cpu, memory)
-        return JobRecord(float(seconds), float(cpu) if known else None, _MEGABYTE * float(memory) if known else None)
-    except (ValueError, IndexError, KeyError, TypeError) as error:
+        return JobRecord(
+            _amount(seconds, _SHORTEST), _amount(cpu) if known else None, _MEGABYTE * _amount(memory) if known else None
+        )
+    except (ValueError, IndexError, TypeError, OverflowError) as error:
         raise BpdError(
             f"{path}: not a record of a job ({error}); delete it: the job then counts as without one"
         ) from None
+
+
+def _amount(value: Any, least: float = 0.0) -> float:
+    """Return a number that Snakemake wrote; raise `ValueError` unless it is one that a job can take."""
+    number = float(value)
+    if isinstance(value, bool) or not 0 <= number < _MOST:
+        raise ValueError(f"{str(value)[:100]!r} is no amount")
+    return max(number, least)
 
 
 def earlier_share(log: Path, journal: Path) -> float:
@@ -51,12 +65,15 @@ def earlier_share(log: Path, journal: Path) -> float:
     """
     try:
         said = _RESUMED.findall(Path(log).read_text(encoding="utf-8", errors="replace"))
-        lines = [json.loads(line) for line in Path(journal).read_text(encoding="utf-8").splitlines()]
-    except (OSError, ValueError):
+        lines = [parse_json(line) for line in Path(journal).read_bytes().splitlines()]
+        steps = [line for line in lines if isinstance(line, dict) and line.get("event") == "step"]
+        first = int(said[-1][0]) if said else None
+        paces = [(line["step"], 1 / line["tokens_per_second"]) for line in steps]
+        if not all(pace > 0 and type(step) is int for step, pace in paces):
+            return 0.0
+    except (OSError, ValueError, KeyError, TypeError, ArithmeticError):
         return 0.0
-    if not said:
+    if first is None:
         return 0.0
-    first = int(said[-1][0])
-    paces = [(line["step"], 1 / line["tokens_per_second"]) for line in lines if line.get("event") == "step"]
     last = sum(pace for step, pace in paces if step > first)
     return sum(pace for step, pace in paces if step <= first) / last if last else 0.0

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bpd.atomic import write_text
 from bpd.errors import BpdError
+from bpd.stored_json import parse_json
 
 
 @dataclass(frozen=True)
@@ -40,15 +41,15 @@ def read_likelihoods(path: Path) -> list[LikelihoodRecord]:
     records = []
     for number, line in enumerate(lines, start=1):
         try:
-            values = json.loads(line.decode("utf-8"))
+            values = parse_json(line)
             if not isinstance(values, dict) or set(values) != names:
                 raise ValueError(f"expected an object with {', '.join(sorted(names))}")
             record = LikelihoodRecord(**values)
             if record.index != number - 1 or isinstance(record.index, bool) or not isinstance(record.name, str):
-                raise ValueError(f"index is {record.index!r} and name {record.name!r}")
+                raise ValueError(f"index is {repr(record.index)[:100]} and name {repr(record.name)[:100]}")
             for bits in (record.bits_per_dimension, record.bits_per_dimension_other_input):
-                if isinstance(bits, bool) or not isinstance(bits, int | float) or not math.isfinite(bits) or bits < 0:
-                    raise ValueError(f"{bits!r} is no number of bits")
+                if isinstance(bits, bool) or not isinstance(bits, int | float) or not 0 <= bits < math.inf:
+                    raise ValueError(f"{repr(bits)[:100]} is no number of bits")
         except (ValueError, TypeError) as error:
             raise BpdError(f"{path}, line {number}: not a likelihood record ({error}); decode again") from None
         records.append(record)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from bpd.errors import BpdError
+from bpd.stored_json import read_json
 
 TEXTS = ("own_output", "reference")
 
@@ -38,7 +38,7 @@ def heads_path(folder: Path) -> Path:
 def read_heads(path: Path) -> MeasuredHeads:
     """Return what decoding measured of a model's heads; raise `BpdError` where it is missing or damaged."""
     try:
-        values = json.loads(Path(path).read_text(encoding="utf-8"))
+        values = read_json(path)
         block_size = values["block_size"]
         sound = all(
             len(values[text]["right"]) == len(values[text]["total"]) == block_size

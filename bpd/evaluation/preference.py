@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -53,6 +54,23 @@ def bootstrap_interval(preferred: int, votes: int, samples: int, seed: list[int]
     shares = np.random.default_rng(seed).binomial(votes, preferred / votes, size=samples) / votes
     low, high = np.quantile(shares, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return 100 * float(low), 100 * float(high)
+
+
+def require_preference(scored: dict[str, Any], methods: int) -> None:
+    """Raise `ValueError` unless `scored` holds a preference for each of `methods` methods, and what raters did."""
+    for kind, name in ((list, "methods"), (dict, "raters"), (list, "faults")):
+        if not isinstance(scored.get(name), kind):
+            raise ValueError(f"{name} is {type(scored.get(name)).__name__}")
+    if len(scored["methods"]) != methods:
+        raise ValueError(f"{len(scored['methods'])} methods")
+    for found in scored["methods"]:
+        percents = [found[name] for name in ("percent", "low", "high")]
+        well = all(isinstance(number, int | float) and 0 <= number <= 100 for number in percents)
+        if not (well or percents == [None] * 3) or type(found["votes"]) is not int or found["votes"] < 0:
+            raise ValueError(f"{found}")
+    for rater in scored["raters"].values():
+        if not all(type(rater[name]) is int and rater[name] >= 0 for name in ("votes", "repeated", "alike")):
+            raise ValueError(f"{rater}")
 
 
 def consistency(study: Study, votes: Iterable[Vote]) -> dict[str, dict[str, int]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from bpd.atomic import write_text
 from bpd.errors import BpdError
+from bpd.stored_json import parse_json
 
 STOPS = ("end", "length", "empty")
 
@@ -33,6 +34,8 @@ class DecodeRecord:
     text: str
 
 
+_TOKENS = 2**31
+_SECONDS = 1e9
 _TYPES = {
     "index": int,
     "token_ids": list,
@@ -61,7 +64,7 @@ def read_records(path: Path) -> list[DecodeRecord]:
     records = []
     for number, line in enumerate(lines, start=1):
         try:
-            records.append(_record(json.loads(line.decode("utf-8")), number - 1))
+            records.append(_record(parse_json(line), number - 1))
         except (ValueError, TypeError) as error:
             raise BpdError(f"{path}, line {number}: not a decode record ({error}); decode again") from None
     return records
@@ -73,18 +76,22 @@ def _record(values: Any, index: int) -> DecodeRecord:
         raise ValueError(f"expected an object with {', '.join(names)}")
     for name, kind in _TYPES.items():
         if not isinstance(values[name], kind) or isinstance(values[name], bool):
-            raise ValueError(f"{name} is {values[name]!r}")
+            raise ValueError(f"{name} is {repr(values[name])[:100]}")
     record = DecodeRecord(**values)
     if not all(type(value) is int for value in record.token_ids + record.block_sizes):
         raise ValueError("token_ids and block_sizes must hold whole numbers")
+    if not all(-_TOKENS < token < _TOKENS for token in record.token_ids):
+        raise ValueError(f"token_ids must lie below {_TOKENS}")
+    if not (record.iterations >= 0 and 0 <= record.calls < _TOKENS and 0 <= record.seconds < _SECONDS):
+        raise ValueError(f"iterations, calls and seconds are {record.iterations}, {record.calls}, {record.seconds}")
     if record.index != index:
         raise ValueError(f"index is {record.index}, expected {index}")
     if record.stop not in STOPS:
-        raise ValueError(f"stop is {record.stop!r}, expected one of {', '.join(STOPS)}")
+        raise ValueError(f"stop is {record.stop[:100]!r}, expected one of {', '.join(STOPS)}")
     if record.stop == "empty" and record.token_ids:
         raise ValueError(f"stop is empty, but {len(record.token_ids)} tokens were accepted")
     if len(record.block_sizes) != record.iterations or any(size < 1 for size in record.block_sizes):
-        raise ValueError(f"{record.iterations} iterations do not match the block sizes {record.block_sizes}")
+        raise ValueError(f"{record.iterations} iterations do not match {len(record.block_sizes)} block sizes")
     if sum(record.block_sizes) != len(record.token_ids):
-        raise ValueError(f"{len(record.token_ids)} tokens do not match the block sizes {record.block_sizes}")
+        raise ValueError(f"{len(record.token_ids)} tokens do not match blocks of {sum(record.block_sizes)}")
     return record

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,10 @@ from bpd.data.lines import read_lines
 from bpd.errors import BpdError
 from bpd.evaluation.accepted_blocks import block_size_counts, mean_accepted_block_size
 from bpd.evaluation.bleu import all_bleu
-from bpd.evaluation.meta import read_meta
+from bpd.evaluation.meta import read_meta, require_fingerprint
 from bpd.evaluation.records import read_records
 from bpd.fingerprints import file_sha256
+from bpd.stored_json import read_json
 
 
 def score_path(records: Path) -> Path:
@@ -32,10 +32,17 @@ def score_records(records: Path, data: Path) -> dict[str, Any]:
     meta = read_meta(records, ["sentences_unlike_greedy"])
     _require_same_preparation(records, meta, data)
     found = read_records(records)
+    largest = max((size for record in found for size in record.block_sizes), default=0)
+    if largest > meta["block_size"]:
+        most = meta["block_size"]
+        raise BpdError(f"{records}: a block of {largest} tokens, but the model proposes {most}; decode again")
     reference = data / f"{meta['set']}.de"
     references = read_lines(reference)
     if len(found) != len(references):
         raise BpdError(f"{records} holds {len(found)} outputs, but {reference} {len(references)} references")
+    require_fingerprint(records, meta, "decode again")
+    if largest == 0:
+        raise BpdError(f"{records}: no iterations: every input was blank, so there is no mean accepted block size")
     bleu = all_bleu([record.text for record in found], references)
     accepted = sum(len(record.token_ids) for record in found)
     score = {
@@ -73,7 +80,7 @@ def _require_same_preparation(records: Path, meta: dict[str, Any], data: Path) -
     Another preparation may have sets of the same names and sizes, but with other lines.
     """
     try:
-        report = json.loads((data / "report.json").read_text(encoding="utf-8"))
+        report = read_json(data / "report.json")
     except (OSError, ValueError):
         return
     held = report.get("vocabulary_sha256") if isinstance(report, dict) else None

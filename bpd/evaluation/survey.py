@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,9 +13,11 @@ from bpd.config import SurveySettings
 from bpd.errors import BpdError
 from bpd.evaluation.records import DecodeRecord
 from bpd.fingerprints import value_sha256
+from bpd.stored_json import read_json
 
 QUESTION = "Which image was more likely taken by a camera?"
 BASELINE = ("regular_k1", "exact")
+_MOST = 10_000_000
 SIDES = ("left", "right")
 
 
@@ -123,10 +124,26 @@ def design_study(
     )
 
 
+def _require_sound(study: Study) -> None:
+    """Raise `ValueError` unless every part of a study is of its kind, and every pair of one of its methods."""
+    counts = (study.seed, study.bootstrap_samples, *study.identical, *(method.block_size for method in study.methods))
+    texts = [study.scale]
+    for method in study.methods:
+        texts += [method.model, method.criterion]
+    for pair in study.pairs:
+        texts += [pair.pair, pair.name, *([] if pair.repeat_of is None else [pair.repeat_of])]
+        if type(pair.method) is not int or not 0 <= pair.method < len(study.methods) or pair.method_side not in SIDES:
+            raise ValueError(f"{pair}")
+    if not all(type(count) is int and 0 <= count < _MOST for count in counts) or study.bootstrap_samples < 1:
+        raise ValueError(f"{counts}")
+    if not all(isinstance(text, str) for text in texts) or len(study.identical) != len(study.methods):
+        raise ValueError("texts")
+
+
 def read_study(path: Path) -> Study:
     """Read the study in `survey.json`; raise `BpdError` where it is damaged or was changed by hand."""
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
+        stored = read_json(path)
         study = Study(
             stored["scale"],
             stored["seed"],
@@ -137,6 +154,7 @@ def read_study(path: Path) -> Study:
             tuple(Pair(**values) for values in stored["pairs"]),
         )
         same = study.survey_id == stored["survey_id"]
+        _require_sound(study)
     except OSError as error:
         raise BpdError(f"{path}: cannot read the study: {error.strerror}; run `bpd survey build`") from None
     except (ValueError, KeyError, TypeError):

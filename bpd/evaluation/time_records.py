@@ -11,7 +11,9 @@ from typing import Any
 
 from bpd.atomic import write_text
 from bpd.errors import BpdError
+from bpd.stored_json import parse_json
 
+_MOST = 2**53
 PROTOCOLS = ("recompute", "cached", "batches")
 ARMS = ("greedy", "blockwise")
 # What the time of an iteration is divided into.
@@ -54,7 +56,7 @@ def read_time_records(path: Path) -> list[TimeRecord]:
     records = []
     for number, line in enumerate(lines, start=1):
         try:
-            values = json.loads(line)
+            values = parse_json(line, finite=False)
         except ValueError:
             raise BpdError(f"{path}, line {number}: not a timing (no line of JSON); run `bpd time` again") from None
         try:
@@ -100,13 +102,13 @@ def _record(values: Any) -> TimeRecord:
         raise ValueError(f"expected an object with {', '.join(names)}")
     record = TimeRecord(**values)
     if record.protocol not in PROTOCOLS or record.arm not in ARMS:
-        raise ValueError(f"protocol {record.protocol!r}, arm {record.arm!r}")
+        raise ValueError(f"protocol {str(record.protocol)[:100]!r}, arm {str(record.arm)[:100]!r}")
     least = {"batch_rows": 1, "repeat": 0, "batch": 0, "tokens": 1, "iterations": 1, "calls": 1}
     for name, lowest in least.items():
         value = getattr(record, name)
-        if type(value) is not int or value < lowest:
-            raise ValueError(f"{name} is {value!r}")
+        if type(value) is not int or not lowest <= value < _MOST:
+            raise ValueError(f"{name} is {repr(value)[:100]}")
     well = isinstance(record.seconds, int | float) and not isinstance(record.seconds, bool)
-    if not (well and 0 < record.seconds < math.inf):
-        raise ValueError(f"seconds is {record.seconds!r}")
+    if not (well and 1e-9 <= record.seconds < _MOST):
+        raise ValueError(f"seconds is {repr(record.seconds)[:100]}")
     return record

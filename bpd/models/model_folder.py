@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 import yaml
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
 from bpd.atomic import atomic_path, write_json, write_text
 from bpd.config import ImageTrainSettings, TrainSettings, validate_section
+from bpd.config.plain_yaml import parse_yaml
 from bpd.errors import BpdError
 from bpd.fingerprints import file_sha256
 from bpd.models.image_model import ImageModel
 from bpd.models.translation_model import TranslationModel
+from bpd.stored_json import read_json, require_keys
 
 AnyModel = TranslationModel | ImageModel
 AnySettings = TrainSettings | ImageTrainSettings
 
+# What ids of 16 bits can tell apart.
+_MOST_SUBWORDS = 1 << 16
 WEIGHTS, SETTINGS, PROVENANCE, VOCABULARY = "model.safetensors", "config.yaml", "provenance.json", "vocabulary.model"
 
 
@@ -72,12 +75,14 @@ def read_settings(folder: Path) -> tuple[AnySettings, int | None]:
     """
     path = folder / SETTINGS
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        values = parse_yaml(path.read_text(encoding="utf-8"))
         kind = ImageTrainSettings if values["task"] == "super_resolution" else TrainSettings
         vocabulary_size = values.pop("vocabulary_size") if kind is TrainSettings else None
+        if kind is TrainSettings and not (type(vocabulary_size) is int and 0 < vocabulary_size <= _MOST_SUBWORDS):
+            raise ValueError(vocabulary_size)
     except FileNotFoundError:
         raise BpdError(f"{folder}: no model here ({SETTINGS} is missing); train one, or name its folder") from None
-    except (yaml.YAMLError, UnicodeDecodeError, AttributeError, KeyError, TypeError):
+    except (ValueError, AttributeError, KeyError, TypeError):
         raise BpdError(f"{path}: not the settings of a model; train the model again") from None
     return validate_section(kind, values, str(path)), vocabulary_size
 
@@ -93,10 +98,9 @@ def load_model(folder: Path, device: torch.device | str = "cpu") -> StoredModel:
     path = folder / WEIGHTS
     if not path.exists():
         raise BpdError(f"{path} is missing: the model has not been trained to the end")
-    model = build_model(settings, vocabulary_size)
     checkpoint_sha256 = file_sha256(path)
     try:
-        provenance = json.loads((folder / PROVENANCE).read_text(encoding="utf-8"))
+        provenance = require_keys(read_json(folder / PROVENANCE), ())
     except (OSError, ValueError):
         raise BpdError(f"{folder / PROVENANCE}: missing or damaged; train the model again") from None
     expected = provenance.get("checkpoint_sha256")
@@ -106,13 +110,29 @@ def load_model(folder: Path, device: torch.device | str = "cpu") -> StoredModel:
             "the file is damaged or of another model: train the model again"
         )
     try:
+        _require_fitting(path, settings, vocabulary_size)
+        model = build_model(settings, vocabulary_size)
         model.load_state_dict(load_file(path))
-    except (SafetensorError, RuntimeError) as error:
-        raise BpdError(f"{path}: the weights do not fit {SETTINGS}: {str(error).splitlines()[0]}") from None
+    except (SafetensorError, RuntimeError, ValueError, ArithmeticError, MemoryError) as error:
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise BpdError(f"{path}: the weights do not fit {SETTINGS}: {reason}") from None
     for name, value in model.state_dict().items():
         if not bool(torch.isfinite(value).all()):
             raise BpdError(f"{path}: {name} holds numbers that are not finite; train the model again")
     return StoredModel(model.to(device).eval(), settings, provenance, checkpoint_sha256, folder)
+
+
+def _require_fitting(weights: Path, settings: AnySettings, vocabulary_size: int | None) -> None:
+    """Raise `ValueError` unless the file holds the tensors that `settings` describe, before memory is taken."""
+    with torch.device("meta"):
+        wanted = {
+            name: list(value.shape) for name, value in build_model(settings, vocabulary_size).state_dict().items()
+        }
+    with safe_open(weights, framework="pt") as stored:
+        found = {name: list(stored.get_slice(name).get_shape()) for name in stored.keys()}  # noqa: SIM118
+    for name in sorted(wanted.keys() | found.keys()):
+        if wanted.get(name) != found.get(name):
+            raise ValueError(f"{name} is {found.get(name, 'missing')}, not {wanted.get(name, 'wanted')}")
 
 
 def build_model(settings: AnySettings, vocabulary_size: int | None) -> AnyModel:

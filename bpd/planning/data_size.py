@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from bpd.config import ImageDataConfig, Section, TranslationDataConfig
 from bpd.config.section import PositiveInt
@@ -44,9 +47,9 @@ class CountedText(Section):
     max_subwords: PositiveInt
     read: PositiveInt
     pairs: PositiveInt
-    source_subwords: float
-    target_subwords: float
-    filled: Mapping[str, float]
+    source_subwords: Annotated[float, Field(gt=0, le=1e6)]
+    target_subwords: Annotated[float, Field(gt=0, le=1e6)]
+    filled: Mapping[str, Annotated[float, Field(ge=1e-6, le=1)]]
 
     def is_of(self, data: TranslationDataConfig) -> bool:
         """Return whether this was counted on the data of a config."""

@@ -13,6 +13,7 @@ from bpd.data.batches import TokenBatches
 from bpd.data.encoded import EncodedPairs
 from bpd.errors import BpdError
 from bpd.evaluation.job_records import read_job_record
+from bpd.evaluation.meta import require_fingerprint
 from bpd.evaluation.records import read_records
 from bpd.evaluation.time_records import read_time_records
 from bpd.models.model_folder import PROVENANCE, SETTINGS, read_settings
@@ -84,6 +85,7 @@ class _Model:
     def _decoding(self, meta_path: Path) -> Iterator[MeasuredRate]:
         meta = _json(meta_path)
         path = meta_path.with_name(meta_path.name.removesuffix(".meta.json") + ".jsonl")
+        require_fingerprint(path, meta, "decode again")
         records = [record for record in read_records(path) if record.seconds > 0]
         if not records:
             return
@@ -101,6 +103,7 @@ class _Model:
         meta = _json(meta_path)
         path = meta_path.with_name(meta_path.name.removesuffix(".meta.json") + ".jsonl")
         groups: dict[tuple[str, int, str], list[Any]] = {}
+        require_fingerprint(path, meta, "run `bpd time` again")
         for record in read_time_records(path):
             groups.setdefault((record.protocol, record.batch_rows, record.arm), []).append(record)
         for (protocol, rows, arm), records in groups.items():

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import harmonic_mean
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from bpd.config import Section, read_config_values, validate_section
 from bpd.config.section import PositiveInt
 from bpd.errors import BpdError
 from bpd.planning.data_size import CountedText
 from bpd.planning.work import Work
+from bpd.stored_json import read_json
 
 ASSUMED = Path(__file__).with_name("assumed_rates.yaml")
 _SAME = 0.001
+_WITHOUT_MODEL = ("prepared_", "merged_", "scored_")
 
-PositiveFloat = Annotated[float, Field(gt=0)]
+# No work is faster or slower: what is, would make sums that are no numbers.
+PositiveFloat = Annotated[float, Field(ge=1e-12, le=1e30)]
 Basis = Literal["measured", "scaled", "assumed"]
 
 
@@ -78,6 +80,12 @@ class MeasuredRate(Section):
     precision: str = "fp32"
     threads: PositiveInt = 1
     records: str
+
+    @model_validator(mode="after")
+    def _computing_tells_of_operations(self) -> Self:
+        if self.flops is None and not self.kind.startswith(_WITHOUT_MODEL):
+            raise ValueError(f"a rate of {self.kind[:100]!r} without its operations a token (flops)")
+        return self
 
 
 class Measured(Section):
@@ -145,7 +153,7 @@ def read_assumed(path: Path = ASSUMED) -> AssumedRates:
 def read_measured(path: Path) -> Measured:
     """Return what `bpd rates` wrote; raise `BpdError` naming every faulty key."""
     try:
-        values = json.loads(Path(path).read_text(encoding="utf-8"))
+        values = read_json(path)
     except OSError as error:
         raise BpdError(f"{path}: cannot read the measured rates: {error.strerror}; `bpd rates` writes them") from None
     except ValueError as error:

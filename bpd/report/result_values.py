@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Iterable, Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from bpd.config.section import CRITERION
 from bpd.errors import BpdError
 from bpd.report.published import published
 from bpd.report.table4 import BASE_SYSTEM, OURS
+from bpd.report.table_files import require_written_together
 from bpd.report.trace import accepted_sizes, read_trace
 
 # A value's place: the table, the row's key and the column, such as ("table1", (4, "both"), "bleu").
@@ -113,20 +116,27 @@ def _read(path: Path, table: str) -> dict[Cell, float]:
 
     wanted = [*_COLUMNS_OF_KEYS[table], *_COLUMNS[table]]
     try:
-        frame = pandas.read_csv(path, dtype=str, keep_default_na=False)
+        content = path.read_bytes()
+        with warnings.catch_warnings(action="error", category=pandas.errors.ParserWarning):
+            frame = pandas.read_csv(BytesIO(content), dtype=str, keep_default_na=False, index_col=False)
     except OSError as error:
         raise BpdError(f"{path}: cannot read the table: {error.strerror}; run `bpd tables` again") from None
-    except ValueError:
+    except (ValueError, pandas.errors.ParserWarning):
         raise BpdError(f"{path}: not a table of comma-separated values; run `bpd tables` again") from None
+    if not content.endswith(b"\n"):
+        raise BpdError(f"{path}: the last line has no end: the file is truncated; run `bpd tables` again")
+    require_written_together(path)
     missing = [name for name in wanted if name not in frame.columns]
     if missing:
         raise BpdError(f"{path}: the table lacks the columns {', '.join(missing)}; run `bpd tables` again")
     values: dict[Cell, float] = {}
     lines: dict[tuple[Any, ...], int] = {}
     for number, row in enumerate(frame.to_dict("records"), start=2):
-        if table == "table4" and row["source"] != OURS:
-            continue
         try:
+            if not all(isinstance(value, str) for value in row.values()):
+                raise ValueError(f"fewer than {len(row)} fields")
+            if table == "table4" and row["source"] != OURS:
+                continue
             key = _key(table, row)
             if key in lines:
                 raise ValueError(f"{_told(key)} stands in line {lines[key]} already")
@@ -143,19 +153,19 @@ def _key(table: str, row: Mapping[str, str]) -> tuple[Any, ...]:
     if table == "table3":
         match = _METHOD.fullmatch(row["method_1"])
         if match is None:
-            raise ValueError(f"unknown method {row['method_1']!r}")
+            raise ValueError(f"unknown method {row['method_1'][:100]!r}")
         return (_block_size(match.group(2)), match.group(1))
     if table == "table4" and row["system"] == BASE_SYSTEM:
         return ("base",)
     for name, known in _KNOWN[table].items():
         if not known.fullmatch(row[name]):
-            raise ValueError(f"unknown {name} {row[name]!r}")
+            raise ValueError(f"unknown {name} {row[name][:100]!r}")
     return tuple(_block_size(row[name]) if name == "k" else row[name] for name in _KEYS[table])
 
 
 def _block_size(text: str) -> int:
     if not re.fullmatch(r"[1-9][0-9]{0,3}", text):
-        raise ValueError(f"k is {text!r}, which is no block size")
+        raise ValueError(f"k is {text[:100]!r}, which is no block size")
     return int(text)
 
 
@@ -171,7 +181,7 @@ def _number(text: str, column: str, key: tuple[Any, ...]) -> float:
         most = next((part for part in key if isinstance(part, int)), most) + 1e-9
     if not (math.isfinite(number) and least <= number <= most):
         bounds = f"of at least {least:g}" if math.isinf(most) else f"from {least:g} to {most:g}"
-        raise ValueError(f"{column} of {_told(key)} is {text!r}, not a number {bounds}")
+        raise ValueError(f"{column} of {_told(key)} is {text[:100]!r}, not a number {bounds}")
     return number
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bpd.errors import BpdError
+from bpd.report.table_files import read_markdown
 
 # What stands in which order under which heading: (kind, name, what a figure shows).
 SECTIONS: dict[str, Sequence[tuple[str, str, str]]] = {
@@ -49,7 +50,7 @@ def results_page(scale: str, about: Sequence[str], tables: Path, figures: Path, 
     """Return the page as Markdown; links to figures are relative to where `page` will lie.
 
     `about` are lines on what was computed from what. Tables are copied from `tables` as they were written. Raises
-    `BpdError` where a table or a figure of the page is missing.
+    `BpdError` where a table or a figure of the page is missing, or a table's CSV file was changed since.
     """
     parts = [f"# Results at the {scale} scale", "\n".join(about)]
     contents = " · ".join(f"[{title}](#{_anchor(title)})" for title in SECTIONS)
@@ -61,7 +62,7 @@ def results_page(scale: str, about: Sequence[str], tables: Path, figures: Path, 
             if not path.is_file():
                 raise BpdError(f"{path} is missing; run `bpd {kind}s` first")
             if kind == "table":
-                parts.append(path.read_text(encoding="utf-8").strip())
+                parts.append(read_markdown(path).strip())
             else:
                 link = Path(os.path.relpath(path, page.parent)).as_posix()
                 parts.append(f"![{shows}]({link})")

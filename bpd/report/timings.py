@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bpd.errors import BpdError
+from bpd.evaluation.meta import require_fingerprint
 from bpd.evaluation.speedup import Speedup, speedup, timed_batch_sizes
 from bpd.evaluation.time_records import PARTS, PROTOCOLS, TimeRecord, read_time_records, require_complete
 from bpd.report.scores import Scores
+from bpd.stored_json import read_json
 
 
 @dataclass(frozen=True)
@@ -97,10 +98,10 @@ def time_path(results: Path, task: str, model: str, set_name: str, criterion: st
 def _read(path: Path) -> TimedModel:
     beside = path.with_suffix(".meta.json")
     try:
-        meta = json.loads(beside.read_text(encoding="utf-8"))
+        meta = read_json(beside)
         sound = (
             all(isinstance(meta[name], str) for name in ("model", "checkpoint_sha256", "base_checkpoint_sha256"))
-            and isinstance(meta["block_size"], int)
+            and _is_count(meta["block_size"])
             and isinstance(meta["versions"], dict)
             and all(isinstance(meta["shares"]["seconds"][part], float) for part in PARTS)
             and meta["shares"]["iterations"] > 0
@@ -120,6 +121,7 @@ def _read(path: Path) -> TimedModel:
             raise BpdError(f"{beside}: a timing of {name} {meta.get(name)}, not {wanted}; run `bpd time` again")
     records = read_time_records(path)
     require_complete(path, records, meta["timing"])
+    require_fingerprint(path, meta, "run `bpd time` again")
     return TimedModel(path, meta["model"], meta["block_size"], records, meta)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bpd.errors import BpdError
 from bpd.report.published import published
 from bpd.report.style import COLOURS, new_figure
+from bpd.stored_json import read_json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +25,7 @@ _REJECTED = "#8A8A8A"
 def read_trace(path: Path) -> dict[str, Any]:
     """Return a trace that `bpd trace` wrote; raise `BpdError` where it is missing or damaged."""
     try:
-        trace = json.loads(Path(path).read_text(encoding="utf-8"))
+        trace = read_json(path)
         sound = (
             all(isinstance(trace[name], str) for name in ("source", "translation", "model"))
             and len(trace["steps"]) > 0
@@ -42,6 +42,7 @@ def _is_sound(proposed: Any, accepted: Any) -> bool:
     """Return whether a step accepts at least one of its proposed pieces, in their order from the first."""
     return (
         isinstance(proposed, list)
+        and isinstance(accepted, list)
         and all(isinstance(piece, str) for piece in proposed)
         and len(accepted) > 0
         and proposed[: len(accepted)] == accepted

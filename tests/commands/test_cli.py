@@ -111,7 +111,7 @@ def test_a_photograph_is_upscaled_to_a_png(image_world, tmp_path):
     ("photograph", "output", "message"),
     [
         ("nowhere.jpg", "face.png", "no such file"),
-        ("text.jpg", "face.png", "not a readable picture"),
+        ("text.jpg", "face.png", "no picture of a kind that is read here: JPEG, PNG"),
         ("small.png", "face.png", "1×1 pixels, but the model reads 2×2"),
         ("small.png", "face.jpg", "a name that ends in .png"),
     ],

@@ -14,6 +14,7 @@ from bpd.commands.survey import build_survey, score_votes, write_table3
 from bpd.errors import BpdError
 from bpd.evaluation.survey import read_study
 from tests.commands.test_cli import ENVIRONMENT
+from tests.evaluation.example_records import bind
 from tests.evaluation.example_study import all_for, votes_text
 
 
@@ -40,12 +41,17 @@ def test_the_same_images_are_the_same_study_however_long_they_took(built, image_
         path.write_text(
             re.sub(r'"seconds": [^,]+', '"seconds": 9.5', path.read_text(encoding="utf-8")), encoding="utf-8"
         )
+        if path.with_suffix(".meta.json").exists():
+            bind(path)
     assert build_survey(settings, tmp_path / "results", tmp_path / "again") == study
     (records,) = (tmp_path / "results").rglob("fine_tuning_k3/decode/*/exact.jsonl")
     first, *others = records.read_text(encoding="utf-8").splitlines()
     changed = json.loads(first)
     changed["token_ids"][0] ^= 1
     records.write_text("\n".join([json.dumps(changed), *others]) + "\n", encoding="utf-8")
+    with pytest.raises(BpdError, match=r"exact\.jsonl: .* changed since, or another model's; decode again"):
+        build_survey(settings, tmp_path / "results", tmp_path / "other")
+    bind(records)
     assert build_survey(settings, tmp_path / "results", tmp_path / "other").survey_id != study.survey_id
 
 

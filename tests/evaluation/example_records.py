@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bpd.data.lines import write_lines
+from bpd.evaluation.meta import fingerprint
 from bpd.evaluation.records import DecodeRecord, write_records
 
 META = {
@@ -40,12 +41,21 @@ def as_json(value: DecodeRecord, **changes) -> str:
     return json.dumps(asdict(value) | changes)
 
 
+def bind(path: Path) -> Path:
+    """Let what is said about the records in `path` be said of them as they are now; return the path."""
+    beside = path.with_suffix(".meta.json")
+    meta = json.loads(beside.read_text(encoding="utf-8"))
+    beside.write_text(json.dumps(meta | fingerprint(path)), encoding="utf-8")
+    return path
+
+
 def write_decoding(folder: Path, records: list[DecodeRecord], references: list[str], **meta) -> tuple[Path, Path]:
     """Write records, their meta file and the references; return the records' path and the data folder."""
     meta = META | meta
     path = folder / "decode" / meta["set"] / f"{meta['criterion']}.jsonl"
     write_records(path, records)
     path.with_suffix(".meta.json").write_text(json.dumps(meta), encoding="utf-8")
+    bind(path)
     data = folder / "data"
     data.mkdir(exist_ok=True)
     write_lines(data / f"{meta['set']}.de", references)

@@ -14,6 +14,7 @@ from bpd.evaluation.image_score import LIKELIHOODS, quality_path, score_image_re
 from bpd.evaluation.likelihood import LikelihoodRecord, write_likelihoods
 from bpd.evaluation.records import read_records, write_records
 from bpd.evaluation.score import score_path
+from tests.evaluation.example_records import bind
 from tests.report.example_images import drawn_images, image_record, write_decoding
 
 TOKENS = 8 * 8 * 3
@@ -41,7 +42,7 @@ def write_two(folder, dev, shift=10):
     write_records(path, pair)
     lines = [LikelihoodRecord(0, dev.names[0], 5.0, 5.5), LikelihoodRecord(1, dev.names[1], 4.5, 6.0)]
     write_likelihoods(path.with_name(LIKELIHOODS), lines)
-    return path
+    return bind(path)
 
 
 def test_a_score_is_what_the_hand_reckons(tmp_path, data, dev):
@@ -150,6 +151,7 @@ def test_what_is_no_image_is_refused_by_name(tmp_path, data, dev, tokens, blocks
     path = write_two(tmp_path, dev)
     first, second = read_records(path)
     write_records(path, [first, replace(second, token_ids=tokens, block_sizes=blocks, iterations=len(blocks))])
+    bind(path)
     refused(path, data, match)
 
 

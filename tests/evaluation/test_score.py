@@ -5,6 +5,7 @@ import math
 import pytest
 
 from bpd.errors import BpdError
+from bpd.evaluation.meta import fingerprint
 from bpd.evaluation.score import score_path, score_records
 from tests.evaluation.example_records import META, record, write_decoding
 
@@ -28,7 +29,7 @@ def test_a_score_holds_both_measures_and_what_they_are_of(tmp_path):
     assert {name: score[name] for name in names} == {name: META[name] for name in names}
     assert "case:mixed" in score["signature"] and "tok:13a" in score["signature"]
     assert "not comparable" in score["signature_compound_split"]
-    assert score["decoding"] == META
+    assert score["decoding"] == META | fingerprint(path)
     assert score["records_sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
     reference = data / "newstest2013.de"
     assert score["references_sha256"] == hashlib.sha256(reference.read_bytes()).hexdigest()

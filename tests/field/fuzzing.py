@@ -101,7 +101,8 @@ class Outcome:
 
 def call(*words: object) -> Outcome:
     """Run a command within this process: an exception that the command line lets pass is the test's."""
-    printed, said = io.StringIO(), io.StringIO()
+    # Written as a file is: text that UTF-8 cannot hold is refused.
+    printed, said = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
     before = sys.argv
     sys.argv = ["bpd", *map(str, words)]
     try:
@@ -117,9 +118,8 @@ def call(*words: object) -> Outcome:
         status = 0
     finally:
         sys.argv = before
-    # What is printed must be writable: a terminal takes UTF-8.
-    printed.getvalue().encode("utf-8")
-    return Outcome(status or 0, printed.getvalue(), said.getvalue())
+    printed.flush()
+    return Outcome(status or 0, printed.buffer.getvalue().decode("utf-8"), said.getvalue())
 
 
 @st.composite

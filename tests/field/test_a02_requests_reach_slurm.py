@@ -2,8 +2,8 @@
 
 Kind: a request is changed by the layers between rule and scheduler. What each line of the profile asks for, nonsense in
 it, and the step inside a job are in tests/cluster/test_requests.py; on a real Slurm, tests/cluster/test_jobs.py. Here a
-job's own words are run as its node would run them, to the training inside. A further case: a number of cards changed on
-the command line reaches the workers too.
+job's own words are run as its node would run them, to the training inside. Further cases: cards changed on the command
+line reach the workers, and memory and time changed there reach Slurm, each once and in its units.
 """
 
 import json
@@ -131,3 +131,13 @@ def test_a02_cards_changed_on_the_command_line_change_the_workers(tmp_path):
     result = cluster.run_job(job)
     assert result.returncode == 0, result.stdout + result.stderr
     assert cluster.workers == 2
+
+
+def test_a02_memory_and_time_changed_on_the_command_line_reach_slurm_once(tmp_path):
+    cluster = Cluster(tmp_path)
+    prepare(cluster.folder / "results/tiny/data/translation")
+    changed = ["--set-resources", "train_base:mem_mb=3000", "train_base:runtime='2h'"]
+    job = cluster.send("train_base", *changed)["train_base"]
+    assert job.options("--mem") == ["--mem"] and job.value("--mem") == "3000"
+    limits = job.options("-t|--time")
+    assert limits == ["-t"] and job.value("-t") == "120"

@@ -12,6 +12,7 @@ from bpd.evaluation.image_quality import bicubic
 from bpd.evaluation.image_score import score_image_records
 from bpd.evaluation.likelihood import LikelihoodRecord, write_likelihoods
 from bpd.evaluation.records import DecodeRecord, write_records
+from tests.evaluation.example_records import bind
 from tests.report.example_timings import write_heads, write_timings
 
 SETTINGS = ("regular", "fine_tuning")
@@ -146,6 +147,7 @@ def write_decoding(
         "precision": "fp32",
     }
     path.with_suffix(".meta.json").write_text(json.dumps(about | meta), encoding="utf-8")
+    bind(path)
     write_likelihoods(
         path.with_name("likelihood.jsonl"),
         [LikelihoodRecord(index, name, bits, bits + 0.5) for index, name in enumerate(dev.names)],

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+from tests.evaluation.example_records import bind
+
 PARTS = {"encode": 0.1, "model_call": 1.0, "cache": 0.2, "verify": 0.3, "predict": 0.4, "host": 0.5}
 
 
@@ -58,7 +60,7 @@ def write_timings(
         "versions": {"torch": "2.0"},
     }
     path.with_suffix(".meta.json").write_text(json.dumps(meta), encoding="utf-8")
-    return path
+    return bind(path)
 
 
 def write_heads(folder: Path, block_size: int) -> Path:

@@ -1,9 +1,11 @@
+from pathlib import Path
+
 import pytest
 
 from bpd.errors import BpdError
 from bpd.report.image_scores import ImageScores
 from bpd.report.table2 import is_damaged, source_of, table2
-from bpd.report.table_files import markdown_page
+from bpd.report.table_files import markdown_page, read_markdown
 from bpd.report.tables import GAP, write_table
 from tests.report.example_images import SETTINGS, write_score
 
@@ -164,4 +166,5 @@ def test_the_table_is_written_four_ways(table, tmp_path):
     paths = write_table(table, tmp_path / "tables")
     assert [path.name for path in paths] == ["table2.csv", "table2.md", "table2.tex", "table2.html"]
     expected = [table.csv(), table.markdown(), table.latex(), markdown_page(table.markdown(), "table2")]
-    assert [path.read_text(encoding="utf-8") for path in paths] == expected
+    read = {".md": read_markdown}
+    assert [read.get(path.suffix, Path.read_text)(path) for path in paths] == expected

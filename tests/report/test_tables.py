@@ -1,9 +1,10 @@
 import csv
+from pathlib import Path
 
 import pytest
 
 from bpd.report.scores import Scores
-from bpd.report.table_files import markdown_page
+from bpd.report.table_files import markdown_page, read_markdown
 from bpd.report.tables import GAP, approximate_table, table1, write_table
 from tests.report.example_results import SETTINGS, write_score
 
@@ -160,6 +161,7 @@ def test_a_table_is_written_four_ways(table, tmp_path):
     paths = write_table(table, folder)
     assert [path.name for path in paths] == ["table1.csv", "table1.md", "table1.tex", "table1.html"]
     expected = [table.csv(), table.markdown(), table.latex(), markdown_page(table.markdown(), "table1")]
-    assert [path.read_text(encoding="utf-8") for path in paths] == expected
+    read = {".md": read_markdown}
+    assert [read.get(path.suffix, Path.read_text)(path) for path in paths] == expected
     with open(paths[0], encoding="utf-8", newline="") as stream:
         assert len(list(csv.DictReader(stream))) == len(table.cells) == 12

@@ -7,6 +7,8 @@ from collections import Counter
 import pytest
 import sacrebleu
 
+from bpd.report.table_files import read_markdown
+
 pytestmark = pytest.mark.xdist_group("finished_run")
 
 
@@ -166,4 +168,4 @@ def test_the_scorecard_repeats_the_tables(results):
 def test_the_page_holds_every_table(results):
     page = (results / "README.md").read_text(encoding="utf-8")
     for path in (results / "tables").glob("*.md"):
-        assert path.read_text(encoding="utf-8").strip() in page, path.name
+        assert read_markdown(path).strip() in page, path.name
